@@ -8,75 +8,55 @@ type block struct {
 	f    func(m *maker) []*ir.Value
 }
 
-// apply applies operations of one operand one after the other; nil stays nil.
+// write returns the results of the block, none if the choices do not suit.
+func (b *block) write(m *maker) []*ir.Value { return attempt(func() []*ir.Value { return b.f(m) }) }
+
+// apply applies operations of one operand one after the other.
 func (m *maker) apply(x *ir.Value, ops ...string) *ir.Value {
 	for _, op := range ops {
-		if x != nil {
-			x = first(m.try(op, "x", x))
-		}
+		x = m.do(op, "x", x)
 	}
 	return x
 }
 
-// with adds an operation with a second operand y; nil stays nil.
+// with adds an operation with a second operand y.
 func (m *maker) with(op string, x, y *ir.Value) *ir.Value {
-	if x == nil || y == nil {
-		return nil
-	}
-	return first(m.try(op, "x", x, "y", y))
+	return m.do(op, "x", x, "y", y)
 }
 
 func (m *maker) reshaped(x *ir.Value, shape ...int64) *ir.Value {
-	if x == nil {
-		return nil
-	}
-	return first(m.try("reshape", "x", x, "shape", shape))
+	return m.do("reshape", "x", x, "shape", shape)
 }
 
 func (m *maker) transposed(x *ir.Value, perm ...int) *ir.Value {
-	if x == nil {
-		return nil
-	}
-	return first(m.try("transpose", "x", x, "perm", perm))
+	return m.do("transpose", "x", x, "perm", perm)
 }
 
 // dense adds a product with a constant, with or without a bias.
 func (m *maker) dense(x *ir.Value, n int64) *ir.Value {
-	if x == nil {
-		return nil
-	}
 	k := x.Type.Shape[x.Type.Rank()-1]
-	return first(m.try("linear", m.maybe([]any{"x", x, "weight", m.weightsOf(k, n, k)}, "bias", m.weights(n))...))
+	return m.do("linear", m.maybe([]any{"x", x, "weight", m.weightsOf(k, n, k)}, "bias", m.weights(n))...)
 }
 
 // filter adds a convolution of images that keeps their size if the stride is 1.
 func (m *maker) filter(x *ir.Value, n, size, stride, groups int64) *ir.Value {
-	if x == nil {
-		return nil
-	}
 	c := x.Type.Shape[1] / groups
 	args := []any{"x", x, "weight", m.weightsOf(c*size*size, n, c, size, size), "strides", []int64{stride, stride},
 		"pad_type", "same", "groups", groups}
-	return first(m.try("conv", m.maybe(args, "bias", m.weights(n))...))
+	return m.do("conv", m.maybe(args, "bias", m.weights(n))...)
 }
 
 func (m *maker) normed(x *ir.Value) *ir.Value {
-	if x == nil {
-		return nil
-	}
 	n := x.Type.Shape[x.Type.Rank()-1]
-	return first(m.try("layer_norm", m.maybe([]any{"x", x, "axes", []int{-1}, "epsilon", 0.01},
-		"gamma", m.weights(n), "beta", m.weights(n))...))
+	return m.do("layer_norm", m.maybe([]any{"x", x, "axes", []int{-1}, "epsilon", 0.01},
+		"gamma", m.weights(n), "beta", m.weights(n))...)
 }
 
 // batchNormed normalises channels with constants.
 func (m *maker) batchNormed(x *ir.Value) *ir.Value {
-	if x == nil {
-		return nil
-	}
 	c := x.Type.Shape[1]
-	return first(m.try("batch_norm", m.maybe([]any{"x", x, "mean", m.weights(c), "variance", m.positive(c),
-		"epsilon", 0.01, "gamma", m.weights(c)}, "beta", m.weights(c))...))
+	return m.do("batch_norm", m.maybe([]any{"x", x, "mean", m.weights(c), "variance", m.positive(c),
+		"epsilon", 0.01, "gamma", m.weights(c)}, "beta", m.weights(c))...)
 }
 
 var activations = []string{"relu", "silu", "sigmoid", "tanh", "gelu", "relu6", "softplus"}
@@ -106,22 +86,16 @@ var blocks = []block{
 			from = m.input(1, 5, heads*width)
 		}
 		q, k, v := head(x, 0, 2, 1, 3), head(from, 0, 2, 1, 3), head(from, 0, 2, 1, 3)
-		if q == nil || k == nil || v == nil {
-			return nil
-		}
 		var y *ir.Value
 		if m.n(4) == 0 {
-			y = first(m.try("scaled_dot_product_attention", "query", q, "key", k, "value", v))
+			y = m.do("scaled_dot_product_attention", "query", q, "key", k, "value", v)
 		} else {
-			scores := first(m.try("matmul", "x", q, "y", k, "transpose_y", true))
-			if scores == nil {
-				return nil
-			}
-			scores = first(m.try("mul", "x", scores, "y", 0.25))
+			scores := m.do("matmul", "x", q, "y", k, "transpose_y", true)
+			scores = m.do("mul", "x", scores, "y", 0.25)
 			if m.yes() {
 				scores = m.with("add", scores, m.weights(scores.Type.Shape[2], scores.Type.Shape[3]))
 			}
-			y = m.with("matmul", first(m.try("softmax", "x", scores, "axis", -1)), v)
+			y = m.with("matmul", m.do("softmax", "x", scores, "axis", -1), v)
 		}
 		y = m.dense(m.reshaped(m.transposed(y, 0, 2, 1, 3), 1, rows, heads*width), heads*width)
 		if m.yes() {
@@ -141,9 +115,6 @@ var blocks = []block{
 		y := m.dense(m.input(1+int64(m.n(4)), m.dim()), 1+int64(m.n(40)))
 		if m.yes() {
 			y = m.filter(m.image(), 1+int64(m.n(20)), 1, 1, 1)
-		}
-		if y == nil {
-			return nil
 		}
 		switch op := pick(m.choices, "atan", "elu", "erf", "leaky_relu", "scaled_tanh", "sigmoid_hard"); op {
 		case "elu", "leaky_relu":
@@ -171,7 +142,7 @@ var blocks = []block{
 	{"squeeze and excite", func(m *maker) []*ir.Value {
 		x := m.image()
 		c := x.Type.Shape[1]
-		y := first(m.try("reduce_mean", "x", x, "axes", []int{2, 3}, "keep_dims", true))
+		y := m.do("reduce_mean", "x", x, "axes", []int{2, 3}, "keep_dims", true)
 		y = m.apply(m.filter(m.apply(m.filter(y, 4, 1, 1, 1), "relu"), c, 1, 1, 1), "sigmoid")
 		return []*ir.Value{m.with("mul", x, y)}
 	}},
@@ -179,30 +150,21 @@ var blocks = []block{
 		x := m.image()
 		c := x.Type.Shape[1]
 		skip := m.apply(m.filter(x, c, 3, 1, 1), "relu")
-		if skip == nil {
-			return nil
-		}
-		down := first(m.try("max_pool", "x", skip, "kernel_sizes", []int{2, 2}, "strides", []int{2, 2}, "pad_type",
-			"valid"))
+		down := m.do("max_pool", "x", skip, "kernel_sizes", []int{2, 2}, "strides", []int{2, 2}, "pad_type",
+			"valid")
 		low := m.apply(m.filter(down, 2*c, 3, 1, 1), "relu")
-		if low == nil {
-			return nil
-		}
 		var up *ir.Value
 		switch m.n(3) {
 		case 0:
-			up = first(m.try("upsample_nearest_neighbor", "x", low, "scale_factor_height", 2, "scale_factor_width", 2))
+			up = m.do("upsample_nearest_neighbor", "x", low, "scale_factor_height", 2, "scale_factor_width", 2)
 		case 1:
-			up = first(m.try("upsample_bilinear", "x", low, "scale_factor_height", 2, "scale_factor_width", 2,
-				"align_corners", false))
+			up = m.do("upsample_bilinear", "x", low, "scale_factor_height", 2, "scale_factor_width", 2,
+				"align_corners", false)
 		default:
-			up = first(m.try("conv_transpose", "x", low, "weight", m.weightsOf(8*c, 2*c, c, 2, 2), "strides",
-				[]int{2, 2}, "pad_type", "valid"))
+			up = m.do("conv_transpose", "x", low, "weight", m.weightsOf(8*c, 2*c, c, 2, 2), "strides",
+				[]int{2, 2}, "pad_type", "valid")
 		}
-		if up == nil {
-			return nil
-		}
-		both := first(m.try("concat", "values", []*ir.Value{skip, up}, "axis", 1, "interleave", false))
+		both := m.do("concat", "values", []*ir.Value{skip, up}, "axis", 1, "interleave", false)
 		return []*ir.Value{m.filter(both, c, 3, 1, 1), skip}
 	}},
 	{"recurrent unroll", func(m *maker) []*ir.Value {
@@ -211,20 +173,14 @@ var blocks = []block{
 		wx, wh := m.weightsOf(width, hidden, width), m.weightsOf(hidden, hidden, hidden)
 		var all []*ir.Value
 		for t := range steps {
-			part := first(m.try("slice_by_index", "x", x, "begin", []int64{t, 0, 0}, "end", []int64{t + 1, 1, width},
-				"squeeze_mask", []bool{true, false, false}))
-			if part == nil || h == nil {
-				return nil
-			}
-			h = m.with("add", first(m.try("linear", "x", part, "weight", wx)),
-				first(m.try("linear", "x", h, "weight", wh)))
+			part := m.do("slice_by_index", "x", x, "begin", []int64{t, 0, 0}, "end", []int64{t + 1, 1, width},
+				"squeeze_mask", []bool{true, false, false})
+			h = m.with("add", m.do("linear", "x", part, "weight", wx),
+				m.do("linear", "x", h, "weight", wh))
 			h = m.apply(h, pick(m.choices, "tanh", "sigmoid", "relu"))
 			all = append(all, h)
 		}
-		if h == nil {
-			return nil
-		}
-		return []*ir.Value{first(m.try("stack", "values", all, "axis", 0)), h}
+		return []*ir.Value{m.do("stack", "values", all, "axis", 0), h}
 	}},
 	{"feed forward", func(m *maker) []*ir.Value {
 		x := m.input(1, pick[int64](m.choices, 1, 2, 3, 16, 17), pick[int64](m.choices, 8, 31, 32, 64, 65))
@@ -240,22 +196,16 @@ var blocks = []block{
 	{"rotary embedding", func(m *maker) []*ir.Value {
 		rows, half := int64(1+m.n(6)), pick[int64](m.choices, 2, 8, 16, 32)
 		x := m.input(1, 2, rows, 2*half)
-		vs := m.try("split", "x", x, "axis", 3, "num_splits", 2)
-		if vs == nil {
-			return nil
-		}
-		swapped := first(m.try("concat", "values", []*ir.Value{first(m.try("mul", "x", vs[1], "y", -1.0)), vs[0]},
-			"axis", 3, "interleave", false))
+		vs := m.all("split", "x", x, "axis", 3, "num_splits", 2)
+		swapped := m.do("concat", "values", []*ir.Value{m.do("mul", "x", vs[1], "y", -1.0), vs[0]},
+			"axis", 3, "interleave", false)
 		return []*ir.Value{m.with("add", m.with("mul", x, m.weights(rows, 2*half)),
 			m.with("mul", swapped, m.weights(rows, 2*half)))}
 	}},
 	{"classifier head", func(m *maker) []*ir.Value {
 		x := m.image()
-		y := first(m.try("reduce_mean", "x", m.apply(x, "relu"), "axes", []int{2, 3}, "keep_dims", m.yes()))
+		y := m.do("reduce_mean", "x", m.apply(x, "relu"), "axes", []int{2, 3}, "keep_dims", m.yes())
 		y = m.dense(m.reshaped(y, 1, x.Type.Shape[1]), int64(2+m.n(40)))
-		if y == nil {
-			return nil
-		}
 		return m.try("softmax", "x", y, "axis", -1)
 	}},
 	{"cache", func(m *maker) []*ir.Value {
@@ -264,23 +214,15 @@ var blocks = []block{
 		if m.float != ir.FP16 {
 			return nil
 		}
-		old := first(m.try("read_state", "input", s))
+		old := m.do("read_state", "input", s)
 		next := m.dense(m.input(1, 1, width), width)
-		if old == nil || next == nil {
-			return nil
-		}
 		at := int64(m.n(int(rows)))
-		all := first(m.try("slice_update", "x", old, "update", next, "begin", []int64{0, at, 0},
-			"end", []int64{1, at + 1, width}))
-		if all == nil {
-			return nil
-		}
+		all := m.do("slice_update", "x", old, "update", next, "begin", []int64{0, at, 0},
+			"end", []int64{1, at + 1, width})
 		m.stored = append(m.stored, all)
-		if all = first(m.try("coreml_update_state", "state", s, "value", all)); all == nil {
-			return nil
-		}
-		scores := first(m.try("matmul", "x", next, "y", all, "transpose_y", true))
-		return []*ir.Value{m.with("matmul", first(m.try("softmax", "x", scores, "axis", -1)), all)}
+		all = m.do("coreml_update_state", "state", s, "value", all)
+		scores := m.do("matmul", "x", next, "y", all, "transpose_y", true)
+		return []*ir.Value{m.with("matmul", m.do("softmax", "x", scores, "axis", -1), all)}
 	}},
 }
 
@@ -290,14 +232,14 @@ func (m *maker) fromBlock() string {
 	if m.float = pick(m.choices, ir.FP16, ir.FP16, ir.FP32); b.name == "cache" {
 		m.float = ir.FP16
 	}
-	m.keep(m.usable(b.f(m)))
+	m.keep(m.usable(b.write(m)))
 	name := b.name
 	for range m.n(3) {
 		if len(m.vals) == 0 {
 			break
 		}
 		s := &steps[m.n(len(steps))]
-		if vs := m.usable(s.f(m, m.value())); vs != nil {
+		if vs := m.usable(s.write(m, m.value())); vs != nil {
 			m.vals = append(m.vals, vs...)
 			name += ", " + s.name
 		}

@@ -117,7 +117,7 @@ func chain(chosen []*step, seed, draw uint64) (*Program, map[*ir.Value]grid) {
 
 // step takes a step on the latest value, and reports whether the result can be used further.
 func (m *maker) step(s *step) bool {
-	vs := m.usable(s.f(m, m.vals[len(m.vals)-1]))
+	vs := m.usable(s.write(m, m.vals[len(m.vals)-1]))
 	m.vals = append(m.vals, vs...)
 	return vs != nil
 }

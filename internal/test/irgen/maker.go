@@ -184,6 +184,36 @@ func (m *maker) partner(v *ir.Value) any {
 	return m.fresh(m.broadcastTo(v))
 }
 
+// unsuited ends what writes operations when the choices do not suit.
+type unsuited struct{}
+
+// giveUp ends a step, a row or a block, of which attempt then returns nothing.
+func giveUp() { panic(unsuited{}) }
+
+// attempt returns what f writes, nil if it gives up.
+func attempt(f func() []*ir.Value) (vs []*ir.Value) {
+	defer func() {
+		if r := recover(); r != nil {
+			if _, ok := r.(unsuited); !ok {
+				panic(r)
+			}
+		}
+	}()
+	return f()
+}
+
+// do adds an operation and returns its first result; it gives up if try returns nil.
+func (m *maker) do(op string, args ...any) *ir.Value { return m.all(op, args...)[0] }
+
+// all is like do but returns all results.
+func (m *maker) all(op string, args ...any) []*ir.Value {
+	vs := m.try(op, args...)
+	if len(vs) == 0 {
+		giveUp()
+	}
+	return vs
+}
+
 // try adds an operation. It returns nil if the op table rejects the operation or if, in an exact program, it could
 // round; the graph must then not be used further.
 func (m *maker) try(op string, args ...any) []*ir.Value {
@@ -243,7 +273,7 @@ func rounds(op *ir.Op) bool {
 // usable returns the values that a further step may take.
 func (m *maker) usable(vs []*ir.Value) []*ir.Value {
 	var out []*ir.Value
-	for _, v := range m.present(vs) {
+	for _, v := range vs {
 		n, rank := v.Type.Elems(), v.Type.Rank()
 		if v.Type.DType == m.float && n > 0 && n <= m.most && rank > 0 && rank <= 5 {
 			out = append(out, v)

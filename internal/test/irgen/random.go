@@ -29,7 +29,7 @@ func (m *maker) fromSteps(n int) string {
 			break
 		}
 		s := &steps[m.n(len(steps))]
-		if vs := m.usable(s.f(m, m.value())); vs != nil {
+		if vs := m.usable(s.write(m, m.value())); vs != nil {
 			m.vals = append(m.vals, vs...)
 			names = append(names, s.name)
 		}
@@ -121,9 +121,11 @@ func (m *maker) ends() bool {
 		v := m.vals[k]
 		if !ports.Has(v.Type.DType) {
 			rough := m.rough[v]
-			if v = first(m.try("cast", "x", v, "dtype", "int32")); v == nil {
+			vs := m.try("cast", "x", v, "dtype", "int32")
+			if vs == nil {
 				continue
 			}
+			v = vs[0]
 			m.rough[v] = rough
 		}
 		outs = append(outs, v)

@@ -20,7 +20,7 @@ var castTypes = []ir.DType{ir.Bool, ir.Int8, ir.UInt8, ir.Int16, ir.UInt16, ir.I
 // fromRegistry writes operation op of the registry, and keeps its results for later operations.
 func (m *maker) fromRegistry(op *ir.Operation) bool {
 	m.float = pick(m.choices, ir.FP16, ir.FP16, ir.FP32)
-	vs := rows[op](m, op)
+	vs := attempt(func() []*ir.Value { return rows[op](m, op) })
 	m.keep(vs)
 	return len(vs) > 0
 }
@@ -65,8 +65,17 @@ func (w *want) suits(m *maker, v *ir.Value) bool {
 		!(w.smooth && m.rough[v]) && (w.fits == nil || w.fits(v.Type.Shape))
 }
 
-// operand returns a suitable value of the program, more often a recent one, or a new one.
+// operand returns a suitable value of the program, more often a recent one, or a new one. It gives up if no shape fits.
 func (m *maker) operand(w want) *ir.Value {
+	v := m.find(w)
+	if v == nil {
+		giveUp()
+	}
+	return v
+}
+
+// find is like operand but returns nil if no shape fits.
+func (m *maker) find(w want) *ir.Value {
 	if w.most == 0 {
 		w.most = 5
 	}
@@ -103,7 +112,7 @@ func (m *maker) newOf(types ir.DTypes, shape ...int64) *ir.Value {
 		}
 	}
 	if len(all) == 0 {
-		return nil
+		giveUp()
 	}
 	t := pick(m.choices, all...)
 	if slices.Contains(inputTypes, t) {
@@ -111,14 +120,14 @@ func (m *maker) newOf(types ir.DTypes, shape ...int64) *ir.Value {
 	}
 	if t == ir.Bool && m.n(3) > 0 {
 		x := m.g.InputOf(pick(m.choices, inputTypes...), shape...)
-		return first(m.try(pick(m.choices, "greater", "less_equal", "not_equal"), "x", x, "y", m.number(x, 0.5)))
+		return m.do(pick(m.choices, "greater", "less_equal", "not_equal"), "x", x, "y", m.number(x, 0.5))
 	}
 	x := m.g.InputOf(ir.Int32, shape...) // small numbers, which every type has
 	if vs := m.try("cast", "x", x, "dtype", t.String()); vs != nil {
 		return vs[0]
 	}
 	// Before ios17 a cast returns fewer types.
-	return first(m.try("not_equal", "x", x, "y", m.number(x, 1)))
+	return m.do("not_equal", "x", x, "y", m.number(x, 1))
 }
 
 // number returns a constant of the type of x.
@@ -168,32 +177,22 @@ func (m *maker) maybe(args []any, more ...any) []any {
 	return args
 }
 
-// first returns the first of several values, or nil if there are none.
-func first(vs []*ir.Value) *ir.Value {
-	if len(vs) == 0 {
-		return nil
-	}
-	return vs[0]
-}
-
 // between keeps the numbers of x within bounds; integers are left as they are.
 func (m *maker) between(x *ir.Value, low, high float64) *ir.Value {
-	if x == nil || !x.Type.DType.IsFloat() {
+	if !x.Type.DType.IsFloat() {
 		return x
 	}
-	return first(m.try("clip", "x", x, "alpha", low, "beta", high))
+	return m.do("clip", "x", x, "alpha", low, "beta", high)
 }
 
 // positiveOf returns |x| + 0.5, of integers |x| + 1.
 func (m *maker) positiveOf(x *ir.Value) *ir.Value {
-	if x = first(m.try("abs", "x", x)); x == nil {
-		return nil
-	}
+	x = m.do("abs", "x", x)
 	least := 0.5
 	if !x.Type.DType.IsFloat() {
 		least = 1
 	}
-	return first(m.try("add", "x", x, "y", m.number(x, least)))
+	return m.do("add", "x", x, "y", m.number(x, least))
 }
 
 // indices returns a constant of integers below a limit, of one of the types of a parameter.

@@ -49,9 +49,6 @@ func (m *maker) smooth(op *ir.Operation, least, most int) *ir.Value {
 func one(least, most int, more ...any) row {
 	return func(m *maker, op *ir.Operation) []*ir.Value {
 		x := m.x(op, least, most)
-		if x == nil {
-			return nil
-		}
 		return m.try(op.Name, m.maybe([]any{"x", x}, more...)...)
 	}
 }
@@ -60,9 +57,6 @@ func one(least, most int, more ...any) row {
 func required(least, most int, more ...any) row {
 	return func(m *maker, op *ir.Operation) []*ir.Value {
 		x := m.x(op, least, most)
-		if x == nil {
-			return nil
-		}
 		return m.try(op.Name, append([]any{"x", x}, more...)...)
 	}
 }
@@ -70,10 +64,7 @@ func required(least, most int, more ...any) row {
 // within is like one, with the operand kept within bounds between which the function is well behaved.
 func within(low, high float64) row {
 	return func(m *maker, op *ir.Operation) []*ir.Value {
-		if x := m.between(m.x(op, 1, 5), low, high); x != nil {
-			return m.try(op.Name, "x", x)
-		}
-		return nil
+		return m.try(op.Name, "x", m.between(m.x(op, 1, 5), low, high))
 	}
 }
 
@@ -81,9 +72,6 @@ func within(low, high float64) row {
 func stepped(least, most int, more ...any) row {
 	return func(m *maker, op *ir.Operation) []*ir.Value {
 		x := m.smooth(op, least, most)
-		if x == nil {
-			return nil
-		}
 		return m.try(op.Name, m.maybe([]any{"x", x}, more...)...)
 	}
 }
@@ -92,12 +80,7 @@ func stepped(least, most int, more ...any) row {
 func ofPositive(more ...any) row {
 	return func(m *maker, op *ir.Operation) []*ir.Value {
 		x := m.x(op, 1, 5)
-		if x == nil {
-			return nil
-		}
-		if x = m.positiveOf(x); x == nil {
-			return nil
-		}
+		x = m.positiveOf(x)
 		return m.try(op.Name, m.maybe([]any{"x", x}, more...)...)
 	}
 }
@@ -117,10 +100,7 @@ func pointwiseRows() map[*ir.Operation]row {
 		family(required(1, 5, "alpha", 0.25), ir.OpElu, ir.OpLeakyRelu, ir.OpThreshold),
 		family(required(1, 5, "alpha", 0.25, "beta", 1.5), ir.OpClampedRelu),
 		family(func(m *maker, op *ir.Operation) []*ir.Value {
-			if x := m.smooth(op, 1, 5); x != nil {
-				return m.try(op.Name, "x", x, "alpha", 0.25)
-			}
-			return nil
+			return m.try(op.Name, "x", m.smooth(op, 1, 5), "alpha", 0.25)
 		}, ir.OpThresholdedRelu),
 		family(channelActivationRow, ir.OpPrelu, ir.OpSoftplusParametric),
 		family(geluRow, ir.OpGelu),
@@ -139,13 +119,8 @@ func pointwiseRows() map[*ir.Operation]row {
 func castRow(m *maker, op *ir.Operation) []*ir.Value {
 	t := pick(m.choices, castTypes...)
 	x := m.operand(want{types: m.types(op, ir.ParamX), most: 5, smooth: !t.IsFloat()})
-	if x == nil {
-		return nil
-	}
 	if x.Type.DType.IsFloat() && !t.IsFloat() && !t.IsSigned() && t != ir.Bool {
-		if x = first(m.try("abs", "x", x)); x == nil {
-			return nil
-		}
+		x = m.do("abs", "x", x)
 	}
 	return m.try(op.Name, "x", x, "dtype", t.String())
 }
@@ -153,9 +128,6 @@ func castRow(m *maker, op *ir.Operation) []*ir.Value {
 // channelActivationRow takes one positive number per channel for each parameter.
 func channelActivationRow(m *maker, op *ir.Operation) []*ir.Value {
 	x := m.x(op, 3, 5)
-	if x == nil {
-		return nil
-	}
 	args := []any{"x", x, "alpha", m.positiveFor(op, ir.ParamAlpha, x, x.Type.Shape[1])}
 	if op == ir.OpSoftplusParametric {
 		args = append(args, "beta", m.positiveFor(op, ir.ParamBeta, x, x.Type.Shape[1]))
@@ -171,16 +143,11 @@ func geluRow(m *maker, op *ir.Operation) []*ir.Value {
 // divisionRow divides by positive numbers.
 func divisionRow(m *maker, op *ir.Operation) []*ir.Value {
 	x := m.operand(want{types: m.types(op, ir.ParamX), least: 1, smooth: op != ir.OpRealDiv})
-	if x == nil {
-		return nil
-	}
 	y := m.other(x)
-	if y == nil || op != ir.OpRealDiv && m.rough[y] {
+	if op != ir.OpRealDiv && m.rough[y] {
 		return nil
 	}
-	if y = m.positiveOf(y); y == nil {
-		return nil
-	}
+	y = m.positiveOf(y)
 	if op != ir.OpRealDiv {
 		m.rough[y] = false
 		if x.Type.DType.IsFloat() { // a sum that rounds differently may have another nearest multiple
@@ -193,20 +160,12 @@ func divisionRow(m *maker, op *ir.Operation) []*ir.Value {
 // powRow raises positive numbers to constant or bounded exponents, and integers to small whole ones.
 func powRow(m *maker, op *ir.Operation) []*ir.Value {
 	x := m.x(op, 1, 5)
-	if x == nil {
-		return nil
-	}
 	if !x.Type.DType.IsFloat() {
 		return m.try(op.Name, "x", x, "y", m.number(x, float64(m.n(4))))
 	}
-	if x = m.positiveOf(x); x == nil {
-		return nil
-	}
+	x = m.positiveOf(x)
 	if m.n(4) == 0 {
-		if y := m.between(m.other(x), -1, 1.5); y != nil {
-			return m.try(op.Name, "x", x, "y", y)
-		}
-		return nil
+		return m.try(op.Name, "x", x, "y", m.between(m.other(x), -1, 1.5))
 	}
 	return m.try(op.Name, "x", x, "y", m.number(x, pick(m.choices, 2.0, 0.5, -1, 3, 0.25, -0.5, 1, 0, 1.5)))
 }
@@ -214,17 +173,11 @@ func powRow(m *maker, op *ir.Operation) []*ir.Value {
 // selectRow selects between operands that broadcast with each other and with the condition.
 func selectRow(m *maker, op *ir.Operation) []*ir.Value {
 	a := m.operand(want{types: m.types(op, ir.ParamA), least: 1})
-	if a == nil {
-		return nil
-	}
 	b := m.other(a)
-	if b == nil {
-		return nil
-	}
 	if m.yes() {
 		a, b = b, a
 	}
-	cond := m.operand(want{types: ir.DTypesOf(ir.Bool), least: a.Type.Rank(), most: a.Type.Rank(),
+	cond := m.find(want{types: ir.DTypesOf(ir.Bool), least: a.Type.Rank(), most: a.Type.Rank(),
 		fits: func(s []int64) bool {
 			_, _, ok := ir.Broadcast(s, a.Type.Shape)
 			return ok
@@ -232,18 +185,12 @@ func selectRow(m *maker, op *ir.Operation) []*ir.Value {
 	if cond == nil {
 		cond = m.newOf(ir.DTypesOf(ir.Bool), m.broadcastTo(a)...)
 	}
-	if cond == nil {
-		return nil
-	}
 	return m.try(op.Name, "cond", cond, "a", a, "b", b)
 }
 
 // quantizeRow scales by one number, or by one per element of an axis.
 func quantizeRow(m *maker, op *ir.Operation) []*ir.Value {
 	x := m.operand(want{types: m.types(op, ir.ParamInput), least: 1, most: 5, smooth: op == ir.OpQuantize})
-	if x == nil {
-		return nil
-	}
 	float, q := x.Type.DType, pick(m.choices, ir.Int8, ir.UInt8)
 	args := []any{"input", x}
 	if op == ir.OpQuantize {
@@ -291,13 +238,7 @@ func (m *maker) other(x *ir.Value) *ir.Value {
 
 func binaryRow(m *maker, op *ir.Operation) []*ir.Value {
 	x := m.x(op, 1, 5)
-	if x == nil {
-		return nil
-	}
 	y := m.other(x)
-	if y == nil {
-		return nil
-	}
 	if m.yes() {
 		x, y = y, x
 	}
@@ -306,11 +247,8 @@ func binaryRow(m *maker, op *ir.Operation) []*ir.Value {
 
 func compareRow(m *maker, op *ir.Operation) []*ir.Value {
 	x := m.smooth(op, 1, 5)
-	if x == nil {
-		return nil
-	}
 	y := m.other(x)
-	if y == nil || m.rough[y] {
+	if m.rough[y] {
 		return nil
 	}
 	return m.try(op.Name, "x", x, "y", y)
@@ -319,18 +257,11 @@ func compareRow(m *maker, op *ir.Operation) []*ir.Value {
 func reductionRows() map[*ir.Operation]row {
 	reduce := func(m *maker, op *ir.Operation) []*ir.Value {
 		x := m.x(op, 1, 5)
-		if x == nil {
-			return nil
-		}
 		if op == ir.OpReduceLogSum || op == ir.OpReduceProd {
-			if x = m.positiveOf(x); x == nil {
-				return nil
-			}
+			x = m.positiveOf(x)
 		}
 		if op == ir.OpReduceProd {
-			if x = m.between(x, 0.5, 1.25); x == nil {
-				return nil
-			}
+			x = m.between(x, 0.5, 1.25)
 		}
 		var axes []int
 		for i := range x.Type.Rank() {
@@ -346,9 +277,6 @@ func reductionRows() map[*ir.Operation]row {
 	}
 	arg := func(m *maker, op *ir.Operation) []*ir.Value {
 		x := m.smooth(op, 1, 5)
-		if x == nil {
-			return nil
-		}
 		args := m.maybe([]any{"x", x}, "axis", m.axis(x), "keep_dims", m.yes())
 		if m.has(op, ir.ParamOutputDType) {
 			args = m.maybe(args, "output_dtype", pick(m.choices, "int32", "uint16"))
@@ -361,24 +289,15 @@ func reductionRows() map[*ir.Operation]row {
 		family(arg, ir.OpReduceArgmax, ir.OpReduceArgmin),
 		family(func(m *maker, op *ir.Operation) []*ir.Value {
 			x := m.x(op, 1, 5)
-			if x == nil {
-				return nil
-			}
 			args := m.maybe([]any{"x", x}, "axis", m.axis(x), "exclusive", m.yes(), "reverse", m.yes())
 			return m.try(op.Name, args...)
 		}, ir.OpCumsum),
 		family(func(m *maker, op *ir.Operation) []*ir.Value {
 			x := m.smooth(op, 1, 5)
-			if x == nil {
-				return nil
-			}
 			return m.try(op.Name, m.maybe([]any{"x", x}, "axis", m.axis(x), "ascending", m.yes())...)
 		}, ir.OpArgsort),
 		family(func(m *maker, op *ir.Operation) []*ir.Value {
 			x := m.smooth(op, 1, 5)
-			if x == nil {
-				return nil
-			}
 			axis := m.axis(x)
 			args := []any{"x", x, "axis", axis, "k", 1 + m.n(int(min(x.Type.Shape[axis], 8)))}
 			args = m.maybe(args, "ascending", m.yes())
@@ -405,9 +324,6 @@ func normRows() map[*ir.Operation]row {
 	return join(
 		family(func(m *maker, op *ir.Operation) []*ir.Value {
 			x := m.x(op, 3, 5)
-			if x == nil {
-				return nil
-			}
 			c, float := x.Type.Shape[1], x.Type.DType
 			mean := m.constant(float, c)
 			variance := m.g.Filled(float, func(i int64) float64 { return 0.5 + float64(i%4)/2 }, c)
@@ -419,23 +335,14 @@ func normRows() map[*ir.Operation]row {
 		}, ir.OpBatchNorm),
 		family(func(m *maker, op *ir.Operation) []*ir.Value {
 			x := m.x(op, 3, 4)
-			if x == nil {
-				return nil
-			}
 			return m.try(op.Name, scaled(m, op, []any{"x", x, "epsilon", 0.1}, x, x.Type.Shape[1])...)
 		}, ir.OpInstanceNorm),
 		family(func(m *maker, op *ir.Operation) []*ir.Value {
 			x := m.x(op, 3, 5)
-			if x == nil {
-				return nil
-			}
 			return m.try(op.Name, "x", x, "epsilon", 0.01)
 		}, ir.OpL2Norm),
 		family(func(m *maker, op *ir.Operation) []*ir.Value {
 			x := m.x(op, 1, 5)
-			if x == nil {
-				return nil
-			}
 			r := x.Type.Rank()
 			n := 1 + m.n(min(3, r))
 			axes := make([]int, n)
@@ -456,9 +363,6 @@ func normRows() map[*ir.Operation]row {
 		}, ir.OpLocalResponseNorm),
 		family(func(m *maker, op *ir.Operation) []*ir.Value {
 			x := m.x(op, 1, 5)
-			if x == nil {
-				return nil
-			}
 			return m.try(op.Name, m.maybe([]any{"x", x}, "axis", m.axis(x)-m.n(2)*x.Type.Rank())...)
 		}, ir.OpSoftmax),
 	)

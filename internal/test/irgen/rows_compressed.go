@@ -7,34 +7,22 @@ func compressedRows() map[*ir.Operation]row {
 	use := func(m *maker, op *ir.Operation) []*ir.Value {
 		if op == ir.OpConstexprSparseToDense && m.n(8) == 0 { // integers, as an operand
 			t, s := pick(m.choices, ir.Int8, ir.UInt8), m.shape()
-			if w := m.compressed(op, t, s...); w != nil {
-				return m.try("cast", "x", w, "dtype", "fp16")
-			}
-			return nil
+			return m.try("cast", "x", m.compressed(op, t, s...), "dtype", "fp16")
 		}
 		x := m.operand(want{types: ir.DTypesOf(ir.FP16, ir.FP32), least: 1, most: 4})
-		if x == nil {
-			return nil
-		}
 		s := x.Type.Shape
 		switch kind := m.n(3); {
 		case kind == 0 && (len(s) == 3 || len(s) == 4):
 			k := []int64{4 * int64(1+m.n(8)), s[1], 1 + int64(m.n(3)), 1 + int64(m.n(3))}[:len(s)]
-			if w := m.compressed(op, x.Type.DType, k...); w != nil {
-				return m.scaled(m.try("conv", "x", x, "weight", w, "pad_type", "same"), k[1])
-			}
-			return nil
+			w := m.compressed(op, x.Type.DType, k...)
+			return m.scaled(m.try("conv", "x", x, "weight", w, "pad_type", "same"), k[1])
 		case kind == 1:
-			if w := m.compressed(op, x.Type.DType, s[m.n(len(s)):]...); w != nil {
-				return m.try(pick(m.choices, "add", "mul"), "x", x, "y", w)
-			}
-			return nil
+			w := m.compressed(op, x.Type.DType, s[m.n(len(s)):]...)
+			return m.try(pick(m.choices, "add", "mul"), "x", x, "y", w)
 		}
 		k := s[len(s)-1]
-		if w := m.compressed(op, x.Type.DType, 4*int64(1+m.n(16)), k); w != nil {
-			return m.scaled(m.try("linear", "x", x, "weight", w), k)
-		}
-		return nil
+		w := m.compressed(op, x.Type.DType, 4*int64(1+m.n(16)), k)
+		return m.scaled(m.try("linear", "x", x, "weight", w), k)
 	}
 	return family(use, ir.OpConstexprAffineDequantize, ir.OpConstexprCast, ir.OpConstexprLUTToDense,
 		ir.OpConstexprSparseToDense, ir.OpConstexprBlockwiseShiftScale, ir.OpConstexprLUTToSparse,
@@ -49,7 +37,7 @@ func (m *maker) compressed(op *ir.Operation, float ir.DType, shape ...int64) *ir
 	d := m.def(op)
 	n := ir.TensorOf(float, shape...).Elems()
 	if d == nil || n == 0 || n > MaxElems {
-		return nil
+		giveUp()
 	}
 	k := int64(1 + 2*m.n(20))
 	// packed are indices of a number of bits, low bits first, as bytes.
@@ -107,21 +95,21 @@ func (m *maker) compressed(op *ir.Operation, float ir.DType, shape ...int64) *ir
 		q := m.g.Filled(t, func(i int64) float64 { return float64(i * k % 100) }, shape...)
 		scale := m.g.Filled(float, func(i int64) float64 { return float64(1+i%5) / 64 }, of...)
 		zero := m.g.Filled(t, func(i int64) float64 { return float64(40 + i%9) }, of...)
-		return first(m.try(op.Name, "quantized_data", q, "zero_point", zero, "scale", scale, "axis", axis))
+		return m.do(op.Name, "quantized_data", q, "zero_point", zero, "scale", scale, "axis", axis)
 	case op == ir.OpConstexprCast:
-		return first(m.try(op.Name, "source_val", m.g.Weights(shape...), "output_dtype", float.String()))
+		return m.do(op.Name, "source_val", m.g.Weights(shape...), "output_dtype", float.String())
 	case op == ir.OpConstexprLUTToDense && d.Since == "ios16":
 		bits := pick(m.choices, 1, 2, 4, 6, 8)
-		return first(m.try(op.Name, "indices", packed(bits, func(i int64) int64 { return i * k % (1 << bits) }),
-			"lut", m.weights(1<<bits), "shape", dims))
+		return m.do(op.Name, "indices", packed(bits, func(i int64) int64 { return i * k % (1 << bits) }),
+			"lut", m.weights(1<<bits), "shape", dims)
 	case op == ir.OpConstexprSparseToDense && d.Since == "ios16":
-		return first(m.try(op.Name, "nonzero_data", m.constant(float, count), "mask", packed(1, set), "shape", dims))
+		return m.do(op.Name, "nonzero_data", m.constant(float, count), "mask", packed(1, set), "shape", dims)
 	case op == ir.OpConstexprLUTToDense:
 		bits := pick(m.choices, 1, 2, 3, 4, 6, 8)
 		idx := m.g.Filled(bitsOf[bits], func(i int64) float64 { return float64(i * k % (1 << bits)) }, shape...)
-		return first(m.try(op.Name, m.maybe([]any{"indices", idx, "lut", lut(1 << bits)}, "vector_axis", 0)...))
+		return m.do(op.Name, m.maybe([]any{"indices", idx, "lut", lut(1 << bits)}, "vector_axis", 0)...)
 	case op == ir.OpConstexprSparseToDense:
-		return first(m.try(op.Name, "nonzero_data", m.constant(float, count), "mask", mask()))
+		return m.do(op.Name, "nonzero_data", m.constant(float, count), "mask", mask())
 	case op == ir.OpConstexprBlockwiseShiftScale:
 		data := values(shape...)
 		args := []any{"data", data, "scale", scale()}
@@ -129,16 +117,13 @@ func (m *maker) compressed(op *ir.Operation, float ir.DType, shape ...int64) *ir
 			args = m.maybe(args, "offset", m.g.Filled(data.Type.DType, func(i int64) float64 { return float64(i % 4) },
 				blocks...))
 		}
-		return first(m.try(op.Name, args...))
+		return m.do(op.Name, args...)
 	case op == ir.OpConstexprLUTToSparse:
 		bits := pick(m.choices, 1, 2, 4)
 		idx := m.g.Filled(bitsOf[bits], func(i int64) float64 { return float64(i * k % (1 << bits)) }, count)
-		vs := m.try(op.Name, m.maybe([]any{"indices_mask", mask(), "indices_nonzero_data", idx, "lut", lut(1 << bits)},
+		vs := m.all(op.Name, m.maybe([]any{"indices_mask", mask(), "indices_nonzero_data", idx, "lut", lut(1 << bits)},
 			"vector_axis", 0)...)
-		if vs == nil {
-			return nil
-		}
-		return first(m.try("constexpr_sparse_to_dense", "nonzero_data", vs[1], "mask", vs[0]))
+		return m.do("constexpr_sparse_to_dense", "nonzero_data", vs[1], "mask", vs[0])
 	}
 	data := values(count)
 	args := []any{"data_mask", mask(), "nonzero_data", data, "scale", scale()}
@@ -146,9 +131,6 @@ func (m *maker) compressed(op *ir.Operation, float ir.DType, shape ...int64) *ir
 		args = m.maybe(args, "offset", m.g.Filled(data.Type.DType, func(i int64) float64 { return float64(i % 4) },
 			blocks...))
 	}
-	vs := m.try(op.Name, args...)
-	if vs == nil {
-		return nil
-	}
-	return first(m.try("constexpr_sparse_to_dense", "nonzero_data", vs[1], "mask", vs[0]))
+	vs := m.all(op.Name, args...)
+	return m.do("constexpr_sparse_to_dense", "nonzero_data", vs[1], "mask", vs[0])
 }

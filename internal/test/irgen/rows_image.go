@@ -13,9 +13,6 @@ func imageRows() map[*ir.Operation]row {
 			x := m.operand(want{types: m.types(op, ir.ParamX), least: 3, most: 4, fits: func(s []int64) bool {
 				return s[len(s)-1]*s[len(s)-2] <= 400
 			}})
-			if x == nil {
-				return nil
-			}
 			return m.try(op.Name, append([]any{"x", x}, f(m, x)...)...)
 		}
 	}
@@ -23,9 +20,6 @@ func imageRows() map[*ir.Operation]row {
 	sampled := func(f func(m *maker, op *ir.Operation, x *ir.Value) []any) row {
 		return func(m *maker, op *ir.Operation) []*ir.Value {
 			x := m.operand(want{types: m.types(op, ir.ParamX), least: 4, most: 4})
-			if x == nil {
-				return nil
-			}
 			return m.try(op.Name, append([]any{"x", x}, f(m, op, x)...)...)
 		}
 	}

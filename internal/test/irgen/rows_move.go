@@ -46,19 +46,11 @@ func movementRows() map[*ir.Operation]row {
 	)
 }
 
-// ofX is a row of an operation whose operand x has least to most dimensions; f returns the other arguments, or nil if x
-// does not suit.
+// ofX is a row of an operation whose operand x has least to most dimensions; f returns the other arguments.
 func ofX(least, most int, f func(m *maker, x *ir.Value) []any) row {
 	return func(m *maker, op *ir.Operation) []*ir.Value {
 		x := m.x(op, least, most)
-		if x == nil {
-			return nil
-		}
-		args := f(m, x)
-		if args == nil {
-			return nil
-		}
-		return m.try(op.Name, append([]any{"x", x}, args...)...)
+		return m.try(op.Name, append([]any{"x", x}, f(m, x)...)...)
 	}
 }
 
@@ -171,27 +163,15 @@ func cropArgs(m *maker, x *ir.Value) []any {
 // sliceUpdateRow replaces a part of x.
 func sliceUpdateRow(m *maker, op *ir.Operation) []*ir.Value {
 	x := m.x(op, 1, 5)
-	if x == nil {
-		return nil
-	}
 	args := m.masks(x)
 	part := m.try("slice_by_index", append([]any{"x", x}, args...)...)
-	if part == nil {
-		return nil
-	}
 	update := m.like(x, part[0].Type.Shape...)
-	if update == nil {
-		return nil
-	}
 	return m.try(op.Name, append([]any{"x", x, "update", update}, args...)...)
 }
 
 // splitRow splits an axis into two parts.
 func splitRow(m *maker, op *ir.Operation) []*ir.Value {
 	x := m.x(op, 1, 5)
-	if x == nil {
-		return nil
-	}
 	axis := m.axis(x)
 	d := x.Type.Shape[axis]
 	if m.yes() && d%2 == 0 {
@@ -207,11 +187,8 @@ func splitRow(m *maker, op *ir.Operation) []*ir.Value {
 // bytesRow takes integers apart into bytes, and puts them together again.
 func bytesRow(m *maker, op *ir.Operation) []*ir.Value {
 	x := m.x(ir.OpToBytes, 1, 5)
-	if x == nil {
-		return nil
-	}
-	parts := m.try("to_bytes", "x", x)
-	if op == ir.OpToBytes || parts == nil {
+	parts := m.all("to_bytes", "x", x)
+	if op == ir.OpToBytes {
 		return parts
 	}
 	return m.try("from_bytes", "values", parts, "dtype", x.Type.DType.String())
@@ -246,9 +223,6 @@ func (m *maker) masks(x *ir.Value) []any {
 // joinRow writes a concat or a stack of two to four tensors.
 func joinRow(m *maker, op *ir.Operation) []*ir.Value {
 	x := m.operand(want{types: m.types(op, ir.ParamValues) & ir.DTypesOf(castTypes...), least: 1, most: 4})
-	if x == nil {
-		return nil
-	}
 	axis := m.axis(x)
 	same := op == ir.OpStack || m.n(4) == 0
 	vs := []*ir.Value{x}
@@ -258,9 +232,6 @@ func joinRow(m *maker, op *ir.Operation) []*ir.Value {
 			s[axis] = 1 + int64(m.n(9))
 		}
 		y := m.like(x, s...)
-		if y == nil {
-			return nil
-		}
 		vs = append(vs, y)
 	}
 	args := []any{"values", vs, "axis", axis}
@@ -273,9 +244,6 @@ func joinRow(m *maker, op *ir.Operation) []*ir.Value {
 func indexRows() map[*ir.Operation]row {
 	gather := func(m *maker, op *ir.Operation) []*ir.Value {
 		x := m.x(op, 1, 4)
-		if x == nil {
-			return nil
-		}
 		axis := m.axis(x)
 		d := min(x.Type.Shape[axis], 120)
 		idx := []int64{1 + int64(m.n(5))}
@@ -292,9 +260,6 @@ func indexRows() map[*ir.Operation]row {
 	}
 	along := func(m *maker, op *ir.Operation) []*ir.Value {
 		x := m.x(op, 1, 4)
-		if x == nil {
-			return nil
-		}
 		axis := m.axis(x)
 		s := append([]int64(nil), x.Type.Shape...)
 		s[axis] = 1 + int64(m.n(3))
@@ -304,9 +269,6 @@ func indexRows() map[*ir.Operation]row {
 	}
 	nd := func(m *maker, op *ir.Operation) []*ir.Value {
 		x := m.x(op, 1, 4)
-		if x == nil {
-			return nil
-		}
 		least := x.Type.Shape[0]
 		k := 1 + int64(m.n(x.Type.Rank()))
 		for _, d := range x.Type.Shape[:k] {
@@ -321,9 +283,6 @@ func indexRows() map[*ir.Operation]row {
 	}
 	scatter := func(m *maker, op *ir.Operation) []*ir.Value {
 		data := m.operand(want{types: m.types(op, ir.ParamData), least: 1, most: 4})
-		if data == nil {
-			return nil
-		}
 		s := append([]int64(nil), data.Type.Shape...)
 		axis := m.axis(data)
 		n := min(1+int64(m.n(4)), s[axis]) // distinct: the order of equal ones is unspecified
@@ -346,9 +305,6 @@ func indexRows() map[*ir.Operation]row {
 			idx = m.g.Filled(ir.Int32, func(i int64) float64 { return float64(n - 1 - i) }, index...)
 		}
 		u := m.like(data, updates...)
-		if u == nil {
-			return nil
-		}
 		mode := pick(m.choices, "add", "update", "sub", "max", "min", "mul")
 		args := m.maybe([]any{"data", data, "indices", idx, "updates", u}, "mode", mode)
 		if op != ir.OpScatterND {

@@ -7,9 +7,6 @@ func ofStep(least, most int, f func(m *maker, x *ir.Value) []*ir.Value) row {
 	return func(m *maker, op *ir.Operation) []*ir.Value {
 		x := m.operand(want{types: ir.DTypesOf(ir.FP16, ir.FP32) & m.types(op, m.def(op).Params[0].Name),
 			least: least, most: most})
-		if x == nil {
-			return nil
-		}
 		m.float = x.Type.DType
 		return f(m, x)
 	}
@@ -19,9 +16,6 @@ func productRows() map[*ir.Operation]row {
 	return join(
 		family(func(m *maker, op *ir.Operation) []*ir.Value {
 			x := m.x(op, 1, 5)
-			if x == nil {
-				return nil
-			}
 			k, n := x.Type.Shape[x.Type.Rank()-1], m.dim()
 			if !x.Type.DType.IsFloat() {
 				args := []any{"x", x, "weight", m.constant(x.Type.DType, n, k)}
@@ -33,22 +27,13 @@ func productRows() map[*ir.Operation]row {
 		}, ir.OpLinear),
 		family(func(m *maker, op *ir.Operation) []*ir.Value {
 			x := m.x(op, 1, 5)
-			if x == nil {
-				return nil
-			}
 			if m.float = x.Type.DType; x.Type.Rank() == 1 {
 				y := m.like(x, x.Type.Shape[0], 1+int64(m.n(7)))
-				if y == nil {
-					return nil
-				}
 				return m.try(op.Name, "x", x, "y", y)
 			}
 			fresh := func(shape ...int64) *ir.Value { return m.like(x, shape...) }
 			if !x.Type.DType.IsFloat() {
 				y := fresh(x.Type.Shape[x.Type.Rank()-1], 3)
-				if y == nil {
-					return nil
-				}
 				return m.try(op.Name, "x", x, "y", y)
 			}
 			return m.matmul(x, fresh)
@@ -83,8 +68,8 @@ func productRows() map[*ir.Operation]row {
 			if kind == "custom" {
 				args = append(args, "pad", pad)
 			}
-			vs := m.try("conv_transpose", args...)
-			if vs == nil || m.n(3) > 0 {
+			vs := m.all("conv_transpose", args...)
+			if m.n(3) > 0 {
 				return vs
 			}
 			// The transposed convolution again, with a shape that may be one longer if the stride leaves it open.
@@ -117,10 +102,7 @@ func productRows() map[*ir.Operation]row {
 		family(ofStep(3, 5, stepNamed("max_pool").f), ir.OpMaxPool),
 		family(ofStep(3, 5, stepNamed("avg_pool").f), ir.OpAvgPool),
 		family(ofStep(3, 5, func(m *maker, x *ir.Value) []*ir.Value {
-			if args := m.pool(x); args != nil {
-				return m.try("l2_pool", args...)
-			}
-			return nil
+			return m.try("l2_pool", m.pool(x)...)
 		}), ir.OpL2Pool),
 		family(recurrentRow, ir.OpLSTM, ir.OpGRU, ir.OpRNN),
 	)
@@ -138,7 +120,7 @@ func stepNamed(name string) *step {
 
 // recurrentRow writes a layer over time.
 func recurrentRow(m *maker, op *ir.Operation) []*ir.Value {
-	x := m.operand(want{types: m.types(op, ir.ParamX), least: 3, most: 3, fits: func(s []int64) bool {
+	x := m.find(want{types: m.types(op, ir.ParamX), least: 3, most: 3, fits: func(s []int64) bool {
 		return s[0] <= 6 && s[1] <= 4 && s[2] <= 24
 	}})
 	if x == nil {

@@ -21,9 +21,6 @@ func tensorRows() map[*ir.Operation]row {
 	return join(
 		family(func(m *maker, op *ir.Operation) []*ir.Value {
 			x := m.operand(want{types: ir.DTypesOf(castTypes...)})
-			if x == nil {
-				return nil
-			}
 			return m.try(op.Name, "x", x)
 		}, ir.OpIdentity, ir.OpShape),
 		family(func(m *maker, op *ir.Operation) []*ir.Value {
@@ -33,9 +30,6 @@ func tensorRows() map[*ir.Operation]row {
 				return m.try(op.Name, m.maybe([]any{"shape", shapeOf(m)}, "value", m.g.Const(v))...)
 			}
 			x := m.operand(want{types: m.types(op, ir.ParamRefTensor)})
-			if x == nil {
-				return nil
-			}
 			return m.try(op.Name, m.maybe([]any{"ref_tensor", x}, "value", m.g.Const(v))...)
 		}, ir.OpFill, ir.OpFillLike),
 		family(func(m *maker, op *ir.Operation) []*ir.Value {
@@ -48,9 +42,6 @@ func tensorRows() map[*ir.Operation]row {
 		}, ir.OpRange1D),
 		family(func(m *maker, op *ir.Operation) []*ir.Value {
 			x := m.smooth(op, 1, 4)
-			if x == nil {
-				return nil
-			}
 			return m.try(op.Name, "x", x)
 		}, ir.OpNonZero),
 		family(func(m *maker, op *ir.Operation) []*ir.Value {
@@ -67,11 +58,8 @@ func tensorRows() map[*ir.Operation]row {
 			p := m.g.InputOf(ir.FP32, 3)
 			list := ir.Type{Kind: ir.List, DType: ir.String, Len: 3}
 			classes := &ir.Const{Type: list, Strings: []string{"a", "b", "c"}}
-			vs := m.try(op.Name, "probabilities", p, "classes", m.g.Const(classes))
-			if vs == nil {
-				return nil
-			}
-			return vs[1:] // a string cannot be the output of a step
+			// Without the class: a string cannot be the output of a step.
+			return m.all(op.Name, "probabilities", p, "classes", m.g.Const(classes))[1:]
 		}, ir.OpClassify),
 		family(func(m *maker, op *ir.Operation) []*ir.Value {
 			n, b, k := int64(1+m.n(2)), int64(2+m.n(5)), int64(1+m.n(3))
@@ -113,16 +101,8 @@ func controlRows() map[*ir.Operation]row {
 	return join(
 		family(func(m *maker, op *ir.Operation) []*ir.Value {
 			x := m.operand(want{types: ir.DTypesOf(ir.FP16, ir.FP32, ir.Int32), most: 4})
-			if x == nil {
-				return nil
-			}
-			pred := first(m.try("reshape", "x", m.newOf(ir.DTypesOf(ir.Bool), 1), "shape", []int64{1}))
-			if pred == nil {
-				return nil
-			}
-			if pred = first(m.try("squeeze", "x", pred, "axes", []int{0})); pred == nil {
-				return nil
-			}
+			pred := m.do("reshape", "x", m.newOf(ir.DTypesOf(ir.Bool), 1), "shape", []int64{1})
+			pred = m.do("squeeze", "x", pred, "axes", []int{0})
 			branch := func(name string) *ir.Block {
 				return m.g.Block(nil, func([]*ir.Value) []*ir.Value {
 					y := m.try(name, "x", x, "y", m.number(x, 2))
@@ -136,18 +116,13 @@ func controlRows() map[*ir.Operation]row {
 		}, ir.OpCond),
 		family(func(m *maker, op *ir.Operation) []*ir.Value {
 			x := m.operand(want{types: ir.DTypesOf(ir.FP16, ir.FP32), most: 4})
-			if x == nil {
-				return nil
-			}
 			zero := m.g.Const(ir.ConstInt(ir.Int32, 0))
 			var trips *ir.Value
 			if m.yes() {
 				trips = m.g.Const(ir.ConstInt(ir.Int32, int64(m.n(4))))
 			} else { // an input holds 0 to 3
 				in := m.g.InputOf(ir.Int32, 1)
-				if trips = first(m.try("squeeze", "x", in, "axes", []int{0})); trips == nil {
-					return nil
-				}
+				trips = m.do("squeeze", "x", in, "axes", []int{0})
 			}
 			types := []ir.Type{ir.Scalar(ir.Int32), x.Type}
 			test := m.g.Block(types, func(p []*ir.Value) []*ir.Value {
@@ -176,30 +151,20 @@ func controlRows() map[*ir.Operation]row {
 // listRow writes a list, puts values into it and takes some out.
 func listRow(m *maker, op *ir.Operation) []*ir.Value {
 	x := m.operand(want{types: ir.DTypesOf(ir.FP32, ir.FP16, ir.Int32), most: 2})
-	if x == nil {
-		return nil
-	}
 	var dims []*ir.Value
 	for _, d := range x.Type.Shape {
 		dims = append(dims, m.g.Const(ir.ConstInt(ir.Int32, d)))
 	}
 	length := int64(2 + m.n(3))
-	ls := first(m.try("make_list", "init_length", length, "dynamic_length", m.yes(), "elem_shape", dims, "dtype",
-		x.Type.DType.String()))
+	ls := m.do("make_list", "init_length", length, "dynamic_length", m.yes(), "elem_shape", dims, "dtype",
+		x.Type.DType.String())
 	for i := range length {
-		if ls == nil {
-			return nil
-		}
-		ls = first(m.try("list_write", "ls", ls, "index", i, "value", x))
-	}
-	if ls == nil {
-		return nil
+		ls = m.do("list_write", "ls", ls, "index", i, "value", x)
 	}
 	if m.yes() {
-		if all := m.like(x, append([]int64{2}, x.Type.Shape...)...); all != nil {
-			if l := first(m.try("list_scatter", "ls", ls, "indices", []int64{1, 0}, "value", all)); l != nil {
-				ls = l
-			}
+		all := m.like(x, append([]int64{2}, x.Type.Shape...)...)
+		if l := m.try("list_scatter", "ls", ls, "indices", []int64{1, 0}, "value", all); l != nil {
+			ls = l[0]
 		}
 	}
 	vs := m.try("list_read", "ls", ls, "index", m.n(int(length)))
@@ -210,14 +175,11 @@ func listRow(m *maker, op *ir.Operation) []*ir.Value {
 // stateRow reads a state, computes its next value from it and writes that.
 func stateRow(m *maker, op *ir.Operation) []*ir.Value {
 	x := m.operand(want{types: ir.DTypesOf(ir.FP16), most: 4})
-	if x == nil || m.def(op) == nil {
+	if m.def(op) == nil {
 		return nil
 	}
 	s := m.g.State(ir.FP16, x.Type.Shape...)
-	old := first(m.try("read_state", "input", s))
-	if old == nil {
-		return nil
-	}
+	old := m.do("read_state", "input", s)
 	m.rough[old] = true // of what the previous call has written
 	next := []*ir.Value{x}
 	switch m.n(4) {

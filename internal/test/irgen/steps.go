@@ -23,6 +23,16 @@ type step struct {
 	f func(m *maker, x *ir.Value) []*ir.Value
 }
 
+// write returns the results of the step on x, none if the operand does not suit.
+func (s *step) write(m *maker, x *ir.Value) []*ir.Value {
+	return attempt(func() []*ir.Value { return s.f(m, x) })
+}
+
+// with returns what writes an operation whose other arguments args returns.
+func with(op string, args func(m *maker, x *ir.Value) []any) func(m *maker, x *ir.Value) []*ir.Value {
+	return func(m *maker, x *ir.Value) []*ir.Value { return m.try(op, append([]any{"x", x}, args(m, x)...)...) }
+}
+
 // withConstant is an elementwise operation with a constant.
 var withConstant = &step{"constant", produces | exact, func(m *maker, x *ir.Value) []*ir.Value {
 	return m.binary(x, m.weights(m.broadcastTo(x)...))
@@ -34,10 +44,7 @@ var steps = []step{
 	*withConstant,
 	{"binary", produces | exact, func(m *maker, x *ir.Value) []*ir.Value { return m.binary(x, m.partner(x)) }},
 	{"halves", produces | exact, func(m *maker, x *ir.Value) []*ir.Value {
-		vs := m.try("split", "x", x, "axis", m.axis(x), "num_splits", 2)
-		if vs == nil {
-			return nil
-		}
+		vs := m.all("split", "x", x, "axis", m.axis(x), "num_splits", 2)
 		return m.binary(vs[0], vs[1])
 	}},
 	{"relu", produces | exact, func(m *maker, x *ir.Value) []*ir.Value {
@@ -81,9 +88,6 @@ var steps = []step{
 	{"rounding", produces | exact, func(m *maker, x *ir.Value) []*ir.Value {
 		// The operand is an input, since rounding a value with an error may return another number.
 		y := m.try(pick(m.choices, "floor", "ceil", "round", "sign"), "x", m.input(m.broadcastTo(x)...))
-		if y == nil {
-			return nil
-		}
 		return m.binary(x, y[0])
 	}},
 	{"conv", produces | exact, func(m *maker, x *ir.Value) []*ir.Value {
@@ -176,26 +180,12 @@ var steps = []step{
 		return m.try("layer_norm", args...)
 	}},
 	{"max_pool", produces | exact, func(m *maker, x *ir.Value) []*ir.Value {
-		if args := m.pool(x); args != nil {
-			return m.try("max_pool", args...)
-		}
-		return nil
+		return m.try("max_pool", m.pool(x)...)
 	}},
 	{"avg_pool", produces, func(m *maker, x *ir.Value) []*ir.Value {
-		if args := m.pool(x); args != nil {
-			return m.try("avg_pool", append(args, "exclude_padding_from_average", m.yes())...)
-		}
-		return nil
+		return m.try("avg_pool", append(m.pool(x), "exclude_padding_from_average", m.yes())...)
 	}},
-	{"transpose", produces | moves | exact, func(m *maker, x *ir.Value) []*ir.Value {
-		perm := make([]int, x.Type.Rank())
-		for i := range perm {
-			perm[i] = i
-			j := m.n(i + 1)
-			perm[i], perm[j] = perm[j], perm[i]
-		}
-		return m.try("transpose", "x", x, "perm", perm)
-	}},
+	{"transpose", produces | moves | exact, with("transpose", transposeArgs)},
 	{"reshape", moves | exact, func(m *maker, x *ir.Value) []*ir.Value {
 		return m.try("reshape", "x", x, "shape", m.recut(x))
 	}},
@@ -300,10 +290,7 @@ var steps = []step{
 				pick(m.choices, 0.5, 0.75,
 					0.6), "k", 1.0)
 		case kind == 2:
-			if args := m.pool(x); args != nil {
-				return m.try("l2_pool", args...)
-			}
-			return nil
+			return m.try("l2_pool", m.pool(x)...)
 		}
 		args := []any{"x", x, "epsilon", 0.1}
 		if c := x.Type.Shape[1]; m.yes() {
@@ -360,13 +347,7 @@ var steps = []step{
 		y := m.try("cumsum", "x", x, "axis", a, "exclusive", m.yes(), "reverse", m.yes())
 		return m.scaled(y, x.Type.Shape[a])
 	}},
-	{"tile", moves | exact, func(m *maker, x *ir.Value) []*ir.Value {
-		reps := make([]int, x.Type.Rank())
-		for i := range reps {
-			reps[i] = 1 + m.n(2)
-		}
-		return m.try("tile", "x", x, "reps", reps)
-	}},
+	{"tile", moves | exact, with("tile", tileArgs)},
 	{"reverse", moves | exact, func(m *maker, x *ir.Value) []*ir.Value {
 		return m.try("reverse", "x", x, "axes", []int{m.axis(x)})
 	}},
@@ -650,11 +631,11 @@ func (m *maker) matmul(x *ir.Value, fresh func(shape ...int64) *ir.Value) []*ir.
 	return m.scaled(m.try("matmul", "x", a, "y", b, "transpose_x", tx, "transpose_y", ty), k)
 }
 
-// pool returns the arguments of a pooling, or nil for an operand that cannot be pooled.
+// pool returns the arguments of a pooling. It gives up for an operand that cannot be pooled.
 func (m *maker) pool(x *ir.Value) []any {
 	s := x.Type.Shape
 	if !m.spatial(x) {
-		return nil
+		giveUp()
 	}
 	var size, strides, pad []int
 	for range len(s) - 2 {
