@@ -112,11 +112,7 @@ func ones(mask []byte, n int64) int64 {
 func checkOnes(op *Op, mask *Const, elems int64, maskName, dataName ParamName) error {
 	c, n := ones(mask.Data, elems), op.Arg(dataName).Type.Elems()
 	if c != n {
-		return &RuleError{
-			Param: dataName,
-			Other: maskName,
-			Msg:   Rulef("", "%s has %d elements, %s has %d bits set", dataName, n, maskName, c).Msg,
-		}
+		return Rulef(dataName, "%s has %d elements, %s has %d bits set", dataName, n, maskName, c).and(maskName)
 	}
 	return nil
 }

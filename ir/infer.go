@@ -80,8 +80,8 @@ func checkArgs(op *Op) error {
 				}
 				found = true
 				if l.t != v.Type.DType {
-					return &RuleError{Param: p.Name, Other: l.param, Msg: fmt.Sprintf(
-						"%s is %s, %s is %s; they must have the same element type", p.Name, v.Type.DType, l.param, l.t)}
+					return Rulef(p.Name, "%s is %s, %s is %s; they must have the same element type", p.Name,
+						v.Type.DType, l.param, l.t).and(l.param)
 				}
 			}
 			if !found && used < len(letters) {

@@ -59,11 +59,8 @@ func packedBytes(op *Op, name ParamName, n int64, bits int64) error {
 	}
 	t := op.Arg(name).Type
 	if want := (n*bits + 7) / 8; t.Elems() != want {
-		return &RuleError{
-			Param: name,
-			Other: ParamShape,
-			Msg:   Rulef("", "%s has %d bytes, but %d elements of %d bits need %d", name, t.Elems(), n, bits, want).Msg,
-		}
+		return Rulef(name, "%s has %d bytes, but %d elements of %d bits need %d", name, t.Elems(), n, bits,
+			want).and(ParamShape)
 	}
 	return nil
 }
@@ -106,27 +103,17 @@ func inferSparse16(op *Op) ([]Type, error) {
 func blockwise(op *Op, data Type) error {
 	sc := op.Arg(ParamScale).Type
 	if sc.Rank() != data.Rank() {
-		return &RuleError{
-			Param: ParamScale,
-			Other: ParamData,
-			Msg:   Rulef("", "scale has rank %d, data has rank %d", sc.Rank(), data.Rank()).Msg,
-		}
+		return Rulef(ParamScale, "scale has rank %d, data has rank %d", sc.Rank(), data.Rank()).and(ParamData)
 	}
 	for i, d := range sc.Shape {
 		if d < 1 || data.Shape[i] < 0 || data.Shape[i]%d != 0 {
-			return &RuleError{
-				Param: ParamScale,
-				Other: ParamData,
-				Msg:   Rulef("", "dimension %d of data is %d, not a multiple of %d in scale", i, data.Shape[i], d).Msg,
-			}
+			return Rulef(ParamScale, "dimension %d of data is %d, not a multiple of %d in scale", i, data.Shape[i],
+				d).and(ParamData)
 		}
 	}
 	if o := op.Arg(ParamOffset); o != nil && !o.Type.WithDType(sc.DType).Equal(sc) {
-		return &RuleError{
-			Param: ParamOffset,
-			Other: ParamScale,
-			Msg:   Rulef("", "offset is %s, scale is %s", ShapeString(o.Type.Shape), ShapeString(sc.Shape)).Msg,
-		}
+		return Rulef(ParamOffset, "offset is %s, scale is %s", ShapeString(o.Type.Shape),
+			ShapeString(sc.Shape)).and(ParamScale)
 	}
 	return nil
 }
@@ -137,28 +124,18 @@ func lookup(op *Op, idx Type) (out []int64, vector int64, err error) {
 	lut := op.Arg(ParamLUT).Type
 	r := idx.Rank()
 	if lut.Rank() != r+2 {
-		return nil, 0, &RuleError{
-			Param: ParamLUT,
-			Other: ParamIndices,
-			Msg:   Rulef("", "lut has rank %d, must be two more than the indices' rank %d", lut.Rank(), r).Msg,
-		}
+		return nil, 0, Rulef(ParamLUT, "lut has rank %d, must be two more than the indices' rank %d", lut.Rank(),
+			r).and(ParamIndices)
 	}
 	for i := range r {
 		if d := lut.Shape[i]; d < 1 || idx.Shape[i] < 0 || idx.Shape[i]%d != 0 {
-			return nil, 0, &RuleError{
-				Param: ParamLUT,
-				Other: ParamIndices,
-				Msg: Rulef("", "dimension %d of the indices is %d, not a multiple of %d in lut", i, idx.Shape[i], d).
-					Msg,
-			}
+			return nil, 0, Rulef(ParamLUT, "dimension %d of the indices is %d, not a multiple of %d in lut", i,
+				idx.Shape[i], d).and(ParamIndices)
 		}
 	}
 	if n := lut.Shape[r]; n != 1<<idx.DType.Bits() {
-		return nil, 0, &RuleError{
-			Param: ParamLUT,
-			Other: ParamIndices,
-			Msg:   Rulef("", "lut has %d entries, indices of %s need %d", n, idx.DType, 1<<idx.DType.Bits()).Msg,
-		}
+		return nil, 0, Rulef(ParamLUT, "lut has %d entries, indices of %s need %d", n, idx.DType,
+			1<<idx.DType.Bits()).and(ParamIndices)
 	}
 	out, vector = cloneShape(idx.Shape), lut.Shape[r+1]
 	if vector < 1 {

@@ -36,23 +36,13 @@ func inferConv(op *Op) ([]Type, error) {
 	ci, co := x.Shape[1], w.Shape[0]
 	switch {
 	case ci >= 0 && ci%c.Groups != 0:
-		return nil, &RuleError{
-			Param: ParamGroups,
-			Other: ParamX,
-			Msg:   Rulef("", "x has %d channels, not a multiple of groups = %d", ci, c.Groups).Msg,
-		}
+		return nil, Rulef(ParamGroups, "x has %d channels, not a multiple of groups = %d", ci, c.Groups).and(ParamX)
 	case co%c.Groups != 0:
-		return nil, &RuleError{
-			Param: ParamGroups,
-			Other: ParamWeight,
-			Msg:   Rulef("", "weight has %d output channels, not a multiple of groups = %d", co, c.Groups).Msg,
-		}
+		return nil, Rulef(ParamGroups, "weight has %d output channels, not a multiple of groups = %d", co,
+			c.Groups).and(ParamWeight)
 	case ci >= 0 && w.Shape[1] != ci/c.Groups:
-		return nil, &RuleError{
-			Param: ParamWeight,
-			Other: ParamX,
-			Msg:   Rulef("", "weight has %d input channels, x has %d with groups = %d", w.Shape[1], ci, c.Groups).Msg,
-		}
+		return nil, Rulef(ParamWeight, "weight has %d input channels, x has %d with groups = %d", w.Shape[1], ci,
+			c.Groups).and(ParamX)
 	}
 	if err := vectorOf(op, ParamBias, co, "the number of output channels"); err != nil {
 		return nil, err
@@ -71,17 +61,9 @@ func inferConvTranspose(op *Op) ([]Type, error) {
 	case co > maxDim:
 		return nil, Rulef(ParamGroups, "groups = %d results in %d output channels", c.Groups, co)
 	case ci >= 0 && ci%c.Groups != 0:
-		return nil, &RuleError{
-			Param: ParamGroups,
-			Other: ParamX,
-			Msg:   Rulef("", "x has %d channels, not a multiple of groups = %d", ci, c.Groups).Msg,
-		}
+		return nil, Rulef(ParamGroups, "x has %d channels, not a multiple of groups = %d", ci, c.Groups).and(ParamX)
 	case ci >= 0 && w.Shape[0] != ci:
-		return nil, &RuleError{
-			Param: ParamWeight,
-			Other: ParamX,
-			Msg:   Rulef("", "weight has %d input channels, x has %d", w.Shape[0], ci).Msg,
-		}
+		return nil, Rulef(ParamWeight, "weight has %d input channels, x has %d", w.Shape[0], ci).and(ParamX)
 	}
 	if err := vectorOf(op, ParamBias, co, "the number of output channels"); err != nil {
 		return nil, err

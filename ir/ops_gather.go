@@ -63,11 +63,8 @@ func batchDims(op *Op) (int, error) {
 	}
 	for i := range b {
 		if !agree(x.Shape[i], idx.Shape[i]) {
-			return 0, &RuleError{
-				Param: ParamIndices,
-				Other: ParamX,
-				Msg:   Rulef("", "batch dimension %d of indices is %d, of x %d", i, idx.Shape[i], x.Shape[i]).Msg,
-			}
+			return 0, Rulef(ParamIndices, "batch dimension %d of indices is %d, of x %d", i, idx.Shape[i],
+				x.Shape[i]).and(ParamX)
 		}
 	}
 	return int(b), nil
@@ -80,11 +77,8 @@ func inferGather(op *Op) ([]Type, error) {
 	}
 	x, idx := op.Arg(ParamX).Type, op.Arg(ParamIndices).Type
 	if g.BatchDims > g.Axis {
-		return nil, &RuleError{
-			Param: ParamBatchDims,
-			Other: ParamAxis,
-			Msg:   Rulef("", "batch_dims is %d, must not exceed axis %d", g.BatchDims, g.Axis).Msg,
-		}
+		return nil, Rulef(ParamBatchDims, "batch_dims is %d, must not exceed axis %d", g.BatchDims,
+			g.Axis).and(ParamAxis)
 	}
 	out := append(cloneShape(x.Shape[:g.Axis]), idx.Shape[g.BatchDims:]...)
 	return one(x.WithShape(append(out, x.Shape[g.Axis+1:]...)...))
@@ -104,19 +98,11 @@ func inferGatherAlong(op *Op) ([]Type, error) {
 
 func alongAxis(op *Op, name ParamName, x, idx Type, a int) error {
 	if x.Rank() != idx.Rank() {
-		return &RuleError{
-			Param: ParamIndices,
-			Other: name,
-			Msg:   Rulef("", "indices has rank %d, %s has rank %d", idx.Rank(), name, x.Rank()).Msg,
-		}
+		return Rulef(ParamIndices, "indices has rank %d, %s has rank %d", idx.Rank(), name, x.Rank()).and(name)
 	}
 	for i, d := range x.Shape {
 		if i != a && !agree(d, idx.Shape[i]) {
-			return &RuleError{
-				Param: ParamIndices,
-				Other: name,
-				Msg:   Rulef("", "dimension %d of indices is %d, of %s %d", i, idx.Shape[i], name, d).Msg,
-			}
+			return Rulef(ParamIndices, "dimension %d of indices is %d, of %s %d", i, idx.Shape[i], name, d).and(name)
 		}
 	}
 	return nil
@@ -133,12 +119,8 @@ func indexed(op *Op, name ParamName, batch int) ([]int64, error) {
 		return nil, Rulef(ParamIndices, "the last dimension of indices is not known")
 	}
 	if k > int64(x.Rank()-batch) {
-		return nil, &RuleError{
-			Param: ParamIndices,
-			Other: name,
-			Msg: Rulef("", "indices have %d coordinates, but %s has rank %d with batch_dims = %d", k, name, x.Rank(),
-				batch).Msg,
-		}
+		return nil, Rulef(ParamIndices, "indices have %d coordinates, but %s has rank %d with batch_dims = %d", k,
+			name, x.Rank(), batch).and(name)
 	}
 	return append(cloneShape(idx.Shape[:idx.Rank()-1]), x.Shape[int64(batch)+k:]...), nil
 }
@@ -188,12 +170,8 @@ func inferScatter(op *Op) ([]Type, error) {
 		}
 	}
 	if !up.Fits(up.WithShape(want...)) {
-		return nil, &RuleError{
-			Param: ParamUpdates,
-			Other: ParamIndices,
-			Msg: Rulef("", "updates is %s, but data and indices require %s", ShapeString(up.Shape), ShapeString(want)).
-				Msg,
-		}
+		return nil, Rulef(ParamUpdates, "updates is %s, but data and indices require %s", ShapeString(up.Shape),
+			ShapeString(want)).and(ParamIndices)
 	}
 	return one(data)
 }

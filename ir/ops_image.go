@@ -74,11 +74,7 @@ func upsampled(op *Op, h, w int64) (int64, int64, error) {
 		}
 		r := math.Floor(f * float64(d))
 		if r < 1 || r > maxDim {
-			return 0, &RuleError{
-				Param: name,
-				Other: ParamX,
-				Msg:   Rulef("", "%s = %g results in %g elements from %d", name, f, r, d).Msg,
-			}
+			return 0, Rulef(name, "%s = %g results in %g elements from %d", name, f, r, d).and(ParamX)
 		}
 		return int64(r), nil
 	}
@@ -114,11 +110,7 @@ func cropped(op *Op, h, w int64) (int64, int64, error) {
 			return 0, err
 		}
 		if len(c) != 2 || c[0] < 0 || c[1] < 0 || d >= 0 && c[0]+c[1] > d {
-			return 0, &RuleError{
-				Param: name,
-				Other: ParamX,
-				Msg:   Rulef("", "%s is %s, x has %s elements there", name, intsText(c), dimString(d)).Msg,
-			}
+			return 0, Rulef(name, "%s is %s, x has %s elements there", name, intsText(c), dimString(d)).and(ParamX)
 		}
 		if d < 0 {
 			return Unknown, nil
@@ -220,12 +212,8 @@ func inferResample(op *Op) ([]Type, error) {
 	}
 	x, c := op.Arg(ParamX).Type, op.Arg(ParamCoordinates).Type
 	if !agree(x.Shape[0], c.Shape[0]) || !agree(c.Shape[3], 2) {
-		return nil, &RuleError{
-			Param: ParamCoordinates,
-			Other: ParamX,
-			Msg: Rulef("", "coordinates is %s, must be [%s, H, W, 2]", ShapeString(c.Shape), dimString(x.Shape[0])).
-				Msg,
-		}
+		return nil, Rulef(ParamCoordinates, "coordinates is %s, must be [%s, H, W, 2]", ShapeString(c.Shape),
+			dimString(x.Shape[0])).and(ParamX)
 	}
 	return one(x.WithShape(x.Shape[0], x.Shape[1], c.Shape[1], c.Shape[2]))
 }

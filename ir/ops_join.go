@@ -133,11 +133,8 @@ func SplitAttrs(op *Op) (Split, error) {
 			return s, err
 		}
 		if num >= 0 && int64(len(s.Sizes)) != num {
-			return s, &RuleError{
-				Param: ParamSplitSizes,
-				Other: ParamNumSplits,
-				Msg:   Rulef("", "split_sizes has %d elements, num_splits is %d", len(s.Sizes), num).Msg,
-			}
+			return s, Rulef(ParamSplitSizes, "split_sizes has %d elements, num_splits is %d", len(s.Sizes),
+				num).and(ParamNumSplits)
 		}
 		sum := int64(0)
 		for i, d := range s.Sizes {
@@ -147,11 +144,8 @@ func SplitAttrs(op *Op) (Split, error) {
 			sum += d
 		}
 		if n >= 0 && sum != n {
-			return s, &RuleError{
-				Param: ParamSplitSizes,
-				Other: ParamX,
-				Msg:   Rulef("", "split_sizes add up to %d, dimension %d of x is %d", sum, s.Axis, n).Msg,
-			}
+			return s, Rulef(ParamSplitSizes, "split_sizes add up to %d, dimension %d of x is %d", sum, s.Axis,
+				n).and(ParamX)
 		}
 		return s, nil
 	}
@@ -161,11 +155,8 @@ func SplitAttrs(op *Op) (Split, error) {
 	part := Unknown
 	if n >= 0 {
 		if n%num != 0 {
-			return s, &RuleError{
-				Param: ParamNumSplits,
-				Other: ParamX,
-				Msg:   Rulef("", "dimension %d of x is %d, not a multiple of num_splits = %d", s.Axis, n, num).Msg,
-			}
+			return s, Rulef(ParamNumSplits, "dimension %d of x is %d, not a multiple of num_splits = %d", s.Axis, n,
+				num).and(ParamX)
 		}
 		part = n / num
 	}
@@ -235,12 +226,9 @@ func PadAmounts(op *Op) (before, after []int64, ok bool, err error) {
 	rank := op.Arg(ParamX).Type.Rank()
 	p := op.Arg(ParamPad)
 	if p.Type.Rank() != 1 || p.Type.Shape[0]%2 != 0 && p.Type.Shape[0] >= 0 || p.Type.Shape[0] > int64(2*rank) {
-		return nil, nil, false, &RuleError{
-			Param: ParamPad,
-			Other: ParamX,
-			Msg: Rulef("", "pad is %s, must be a vector of two for each of the last dimensions of x, which has "+
-				"rank %d", ShapeString(p.Type.Shape), rank).Msg,
-		}
+		return nil, nil, false, Rulef(ParamPad,
+			"pad is %s, must be a vector of two for each of the last dimensions of x, which has rank %d",
+			ShapeString(p.Type.Shape), rank).and(ParamX)
 	}
 	v, known := ArgInts(op, ParamPad)
 	if !known {
@@ -283,12 +271,8 @@ func inferPad(op *Op) ([]Type, error) {
 			continue
 		case mode == "reflect" && max(before[i], after[i]) >= max(d, 1), mode != "constant" && before[i]+after[i] > 0 &&
 			d == 0:
-			return nil, &RuleError{
-				Param: ParamPad,
-				Other: ParamX,
-				Msg: Rulef("", "%s padding of %d and %d does not fit dimension %d of x, which is %d", mode, before[i],
-					after[i], i, d).Msg,
-			}
+			return nil, Rulef(ParamPad, "%s padding of %d and %d does not fit dimension %d of x, which is %d", mode,
+				before[i], after[i], i, d).and(ParamX)
 		}
 		out[i] = d + before[i] + after[i]
 	}

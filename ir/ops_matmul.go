@@ -64,18 +64,16 @@ func MatMulAttrs(op *Op) (MatMul, error) {
 		k, m.N = m.N, k
 	}
 	if !agree(m.K, k) {
-		return m, &RuleError{Param: ParamY, Other: ParamX,
-			Msg: Rulef("", "x %s has inner dimension %d, y %s has %d (transpose_x = %t, transpose_y = %t)",
-				ShapeString(op.Arg(ParamX).Type.Shape), m.K, ShapeString(op.Arg(ParamY).Type.Shape), k, m.TransposeX,
-				m.TransposeY).Msg}
+		return m, Rulef(ParamY, "x %s has inner dimension %d, y %s has %d (transpose_x = %t, transpose_y = %t)",
+			ShapeString(op.Arg(ParamX).Type.Shape), m.K, ShapeString(op.Arg(ParamY).Type.Shape), k, m.TransposeX,
+			m.TransposeY).and(ParamX)
 	}
 	m.K = known(m.K, k)
 	var clash int
 	var ok bool
 	if m.Batch, clash, ok = Broadcast(bx, by); !ok {
-		return m, &RuleError{Param: ParamY, Other: ParamX,
-			Msg: Rulef("", "batch dimensions do not broadcast: x is %s, y is %s, %s at dimension %d",
-				ShapeString(x), ShapeString(y), clashText(bx, by, clash), -clash-2).Msg}
+		return m, Rulef(ParamY, "batch dimensions do not broadcast: x is %s, y is %s, %s at dimension %d",
+			ShapeString(x), ShapeString(y), clashText(bx, by, clash), -clash-2).and(ParamX)
 	}
 	return m, nil
 }
@@ -110,11 +108,7 @@ func inferLinear(op *Op) ([]Type, error) {
 		return nil, err
 	}
 	if k := x.Shape[x.Rank()-1]; !agree(k, w.Shape[1]) {
-		return nil, &RuleError{
-			Param: ParamWeight,
-			Other: ParamX,
-			Msg:   Rulef("", "weight has %d input features, x has %d", w.Shape[1], k).Msg,
-		}
+		return nil, Rulef(ParamWeight, "weight has %d input features, x has %d", w.Shape[1], k).and(ParamX)
 	}
 	if err := vectorOf(op, ParamBias, w.Shape[0], "the number of output features"); err != nil {
 		return nil, err
@@ -136,18 +130,11 @@ func inferAttention(op *Op) ([]Type, error) {
 		}
 	}
 	if !agree(q.Shape[r-1], k.Shape[r-1]) {
-		return nil, &RuleError{
-			Param: ParamKey,
-			Other: ParamQuery,
-			Msg:   Rulef("", "key has embedding %d, query has %d", k.Shape[r-1], q.Shape[r-1]).Msg,
-		}
+		return nil, Rulef(ParamKey, "key has embedding %d, query has %d", k.Shape[r-1], q.Shape[r-1]).and(ParamQuery)
 	}
 	if !agree(k.Shape[r-2], v.Shape[r-2]) {
-		return nil, &RuleError{
-			Param: ParamValue,
-			Other: ParamKey,
-			Msg:   Rulef("", "value has sequence length %d, key has %d", v.Shape[r-2], k.Shape[r-2]).Msg,
-		}
+		return nil, Rulef(ParamValue, "value has sequence length %d, key has %d", v.Shape[r-2],
+			k.Shape[r-2]).and(ParamKey)
 	}
 	for _, o := range []struct {
 		name ParamName
@@ -155,11 +142,8 @@ func inferAttention(op *Op) ([]Type, error) {
 	}{{ParamKey, k}, {ParamValue, v}} {
 		for i := 0; i < r-2; i++ {
 			if !agree(q.Shape[i], o.t.Shape[i]) {
-				return nil, &RuleError{
-					Param: o.name,
-					Other: ParamQuery,
-					Msg:   Rulef("", "dimension %d of %s is %d, of query %d", i, o.name, o.t.Shape[i], q.Shape[i]).Msg,
-				}
+				return nil, Rulef(o.name, "dimension %d of %s is %d, of query %d", i, o.name, o.t.Shape[i],
+					q.Shape[i]).and(ParamQuery)
 			}
 		}
 	}
@@ -167,12 +151,8 @@ func inferAttention(op *Op) ([]Type, error) {
 	if m := op.Arg(ParamAttnMask); m != nil {
 		s, _, ok := Broadcast(m.Type.Shape, scores)
 		if !ok || len(s) != len(scores) {
-			return nil, &RuleError{
-				Param: ParamAttnMask,
-				Other: ParamQuery,
-				Msg: Rulef("", "attn_mask is %s, the scores are %s", ShapeString(m.Type.Shape), ShapeString(scores)).
-					Msg,
-			}
+			return nil, Rulef(ParamAttnMask, "attn_mask is %s, the scores are %s", ShapeString(m.Type.Shape),
+				ShapeString(scores)).and(ParamQuery)
 		}
 	}
 	shape := cloneShape(q.Shape)

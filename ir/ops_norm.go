@@ -59,20 +59,12 @@ func inferLayerNorm(op *Op) ([]Type, error) {
 			continue
 		}
 		if v.Type.Rank() != len(as) {
-			return nil, &RuleError{
-				Param: n,
-				Other: ParamAxes,
-				Msg:   Rulef("", "%s has rank %d, but axes has %d dimensions", n, v.Type.Rank(), len(as)).Msg,
-			}
+			return nil, Rulef(n, "%s has rank %d, but axes has %d dimensions", n, v.Type.Rank(), len(as)).and(ParamAxes)
 		}
 		for i, a := range as {
 			if !agree(v.Type.Shape[i], x.Shape[a]) {
-				return nil, &RuleError{
-					Param: n,
-					Other: ParamX,
-					Msg: Rulef("", "%s is %s, dimension %d of x is %d", n, ShapeString(v.Type.Shape), a, x.Shape[a]).
-						Msg,
-				}
+				return nil, Rulef(n, "%s is %s, dimension %d of x is %d", n, ShapeString(v.Type.Shape), a,
+					x.Shape[a]).and(ParamX)
 			}
 		}
 	}

@@ -49,11 +49,8 @@ func quantizeForms() (out forms) {
 					return nil, err
 				}
 				if z := op.Arg(ParamZeroPoint); z != nil && z.Type.DType != t {
-					return nil, &RuleError{
-						Param: ParamZeroPoint,
-						Other: ParamOutputDType,
-						Msg:   Rulef("", "zero_point is %s, output_dtype is %s", z.Type.DType, t).Msg,
-					}
+					return nil, Rulef(ParamZeroPoint, "zero_point is %s, output_dtype is %s", z.Type.DType,
+						t).and(ParamOutputDType)
 				}
 				if err := perAxis(op, ParamInput); err != nil {
 					return nil, err

@@ -51,11 +51,7 @@ func recurrent(gates int64, cell bool) func(op *Op) ([]Type, error) {
 				return nil, err
 			}
 			if !agree(hidden, h) {
-				return nil, &RuleError{
-					Param: w[1],
-					Other: ParamWeightHH,
-					Msg:   Rulef("", "%s has hidden size %d, weight_hh has %d", w[1], h, hidden).Msg,
-				}
+				return nil, Rulef(w[1], "%s has hidden size %d, weight_hh has %d", w[1], h, hidden).and(ParamWeightHH)
 			}
 			hidden = h
 		}
@@ -73,12 +69,8 @@ func recurrent(gates int64, cell bool) func(op *Op) ([]Type, error) {
 		for _, s := range []ParamName{ParamInitialH, ParamInitialC} {
 			v := op.Arg(s)
 			if v != nil && !v.Type.Fits(v.Type.WithShape(state...)) {
-				return nil, &RuleError{
-					Param: s,
-					Other: ParamX,
-					Msg: Rulef("", "%s is %s, but x and weight_hh require %s", s, ShapeString(v.Type.Shape),
-						ShapeString(state)).Msg,
-				}
+				return nil, Rulef(s, "%s is %s, but x and weight_hh require %s", s, ShapeString(v.Type.Shape),
+					ShapeString(state)).and(ParamX)
 			}
 		}
 		steps := int64(1)
@@ -112,13 +104,9 @@ func gateWeights(op *Op, ih, hh ParamName, gates, input int64) (int64, error) {
 	case h < 1 || b[0] != gates*h:
 		return 0, Rulef(hh, "%s is %s, must be [%d H, H]", hh, ShapeString(b), gates)
 	case a[0] != gates*h:
-		return 0, &RuleError{Param: ih, Other: hh, Msg: Rulef("", "%s has %d rows, %s has %d", ih, a[0], hh, b[0]).Msg}
+		return 0, Rulef(ih, "%s has %d rows, %s has %d", ih, a[0], hh, b[0]).and(hh)
 	case !agree(a[1], input):
-		return 0, &RuleError{
-			Param: ih,
-			Other: ParamX,
-			Msg:   Rulef("", "%s has input size %d, x has %d", ih, a[1], input).Msg,
-		}
+		return 0, Rulef(ih, "%s has input size %d, x has %d", ih, a[1], input).and(ParamX)
 	}
 	return h, nil
 }

@@ -82,21 +82,13 @@ func ReshapeTarget(x, shape []int64, fromRight bool) ([]int64, error) {
 		case free >= 0 && n == 0:
 			return nil, Rulef(ParamShape, "shape %s has -1 beside an empty dimension", intsText(shape))
 		case free >= 0 && total%n != 0:
-			return nil, &RuleError{
-				Param: ParamShape,
-				Other: ParamX,
-				Msg: Rulef("", "x %s has %d elements, not a multiple of %d in shape %s", ShapeString(x), total, n,
-					intsText(shape)).Msg,
-			}
+			return nil, Rulef(ParamShape, "x %s has %d elements, not a multiple of %d in shape %s", ShapeString(x),
+				total, n, intsText(shape)).and(ParamX)
 		case free >= 0:
 			out[free] = total / n
 		case n != total:
-			return nil, &RuleError{
-				Param: ParamShape,
-				Other: ParamX,
-				Msg: Rulef("", "x %s has %d elements, shape %s has %d", ShapeString(x), total, intsText(shape), n).
-					Msg,
-			}
+			return nil, Rulef(ParamShape, "x %s has %d elements, shape %s has %d", ShapeString(x), total,
+				intsText(shape), n).and(ParamX)
 		}
 	}
 	return out, nil
@@ -219,11 +211,7 @@ func Perm(op *Op) ([]int, error) {
 	}
 	rank := op.Arg(ParamX).Type.Rank()
 	if len(v) != rank {
-		return nil, &RuleError{
-			Param: ParamPerm,
-			Other: ParamX,
-			Msg:   Rulef("", "perm has %d elements, x has rank %d", len(v), rank).Msg,
-		}
+		return nil, Rulef(ParamPerm, "perm has %d elements, x has rank %d", len(v), rank).and(ParamX)
 	}
 	return axes(ParamPerm, v, rank)
 }
@@ -286,11 +274,7 @@ func inferReshapeLike(op *Op) ([]Type, error) {
 	}
 	x := op.Arg(ParamX).Type
 	if a, b := count(x.Shape), count(out); a >= 0 && b >= 0 && a != b {
-		return nil, &RuleError{
-			Param: ParamRefTensors,
-			Other: ParamX,
-			Msg:   Rulef("", "x has %d elements, the references give %s", a, ShapeString(out)).Msg,
-		}
+		return nil, Rulef(ParamRefTensors, "x has %d elements, the references give %s", a, ShapeString(out)).and(ParamX)
 	}
 	return one(x.WithShape(out...))
 }

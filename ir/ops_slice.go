@@ -53,11 +53,7 @@ func SliceAttrs(op *Op) (Slice, error) {
 			n = v.Type.Shape[0]
 		}
 		if v.Type.Rank() > 1 || !agree(n, int64(rank)) {
-			return nil, false, &RuleError{
-				Param: name,
-				Other: ParamX,
-				Msg:   Rulef("", "%s is %s, x has rank %d", name, ShapeString(v.Type.Shape), rank).Msg,
-			}
+			return nil, false, Rulef(name, "%s is %s, x has rank %d", name, ShapeString(v.Type.Shape), rank).and(ParamX)
 		}
 		ns, ok := ArgInts(op, name)
 		return ns, ok, nil
@@ -87,11 +83,7 @@ func SliceAttrs(op *Op) (Slice, error) {
 		}
 		m, ok := ArgBools(op, name)
 		if !ok || len(m) != rank {
-			return nil, &RuleError{
-				Param: name,
-				Other: ParamX,
-				Msg:   Rulef("", "%s is %s, x has rank %d", name, op.Arg(name).Type, rank).Msg,
-			}
+			return nil, Rulef(name, "%s is %s, x has rank %d", name, op.Arg(name).Type, rank).and(ParamX)
 		}
 		return m, nil
 	}
@@ -136,11 +128,7 @@ func SliceAttrs(op *Op) (Slice, error) {
 					s.Begin += n
 				}
 				if n >= 0 && (s.Begin < 0 || s.Begin >= n) {
-					return nil, &RuleError{
-						Param: ParamBegin,
-						Other: ParamX,
-						Msg:   Rulef("", "begin[%d] is %d, dimension %d of x is %d", i, b.at, i, n).Msg,
-					}
+					return nil, Rulef(ParamBegin, "begin[%d] is %d, dimension %d of x is %d", i, b.at, i, n).and(ParamX)
 				}
 			}
 			out[i] = s
@@ -233,11 +221,7 @@ func sliceBySize(x, begin []int64, haveBegin bool, size []int64, haveSize bool) 
 				s.Begin += n
 			}
 			if s.Begin < 0 && n >= 0 || n >= 0 && s.Begin > n {
-				return nil, &RuleError{
-					Param: ParamBegin,
-					Other: ParamX,
-					Msg:   Rulef("", "begin[%d] is %d, dimension %d of x is %d", i, begin[i], i, n).Msg,
-				}
+				return nil, Rulef(ParamBegin, "begin[%d] is %d, dimension %d of x is %d", i, begin[i], i, n).and(ParamX)
 			}
 			s.Begin = max(s.Begin, Unknown)
 		}
@@ -251,12 +235,8 @@ func sliceBySize(x, begin []int64, haveBegin bool, size []int64, haveSize bool) 
 				return nil, Rulef(ParamSize, "size[%d] is %d; only -1 means the rest", i, size[i])
 			}
 			if s.Begin >= 0 && n >= 0 && s.Len > n-s.Begin {
-				return nil, &RuleError{
-					Param: ParamSize,
-					Other: ParamX,
-					Msg: Rulef("", "begin[%d] + size[%d] is %d, dimension %d of x is %d", i, i, s.Begin+s.Len, i, n).
-						Msg,
-				}
+				return nil, Rulef(ParamSize, "begin[%d] + size[%d] is %d, dimension %d of x is %d", i, i,
+					s.Begin+s.Len, i, n).and(ParamX)
 			}
 		}
 		out[i] = s
@@ -301,11 +281,8 @@ func sliceForms() (out forms) {
 			}
 			want, u := s.Shape(), op.Arg(ParamUpdate).Type
 			if !u.Fits(u.WithShape(want...)) {
-				return nil, &RuleError{
-					Param: ParamUpdate,
-					Other: ParamX,
-					Msg:   Rulef("", "update is %s, the window is %s", ShapeString(u.Shape), ShapeString(want)).Msg,
-				}
+				return nil, Rulef(ParamUpdate, "update is %s, the window is %s", ShapeString(u.Shape),
+					ShapeString(want)).and(ParamX)
 			}
 			return sameAsX(op)
 		}

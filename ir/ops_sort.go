@@ -36,11 +36,7 @@ func inferTopK(op *Op) ([]Type, error) {
 	case k < 1:
 		return nil, Rulef(ParamK, "k is %d, must be at least 1, or -1 for all", k)
 	case shape[a] >= 0 && k > shape[a]:
-		return nil, &RuleError{
-			Param: ParamK,
-			Other: ParamX,
-			Msg:   Rulef("", "k is %d, dimension %d of x is %d", k, a, shape[a]).Msg,
-		}
+		return nil, Rulef(ParamK, "k is %d, dimension %d of x is %d", k, a, shape[a]).and(ParamX)
 	}
 	shape[a] = k
 	t := Int32
@@ -122,11 +118,8 @@ func inferNMS(op *Op, old bool) ([]Type, error) {
 		return nil, Rulef(ParamBoxes, "dimension %d of boxes is %d, must be 4", per, b.Shape[per])
 	}
 	if !agree(b.Shape[many], s.Shape[many]) || !agree(b.Shape[0], s.Shape[0]) {
-		return nil, &RuleError{
-			Param: ParamScores,
-			Other: ParamBoxes,
-			Msg:   Rulef("", "scores is %s, boxes is %s", ShapeString(s.Shape), ShapeString(b.Shape)).Msg,
-		}
+		return nil, Rulef(ParamScores, "scores is %s, boxes is %s", ShapeString(s.Shape),
+			ShapeString(b.Shape)).and(ParamBoxes)
 	}
 	if n < 1 {
 		return nil, Rulef(ParamMaxBoxes, "max_boxes is %d, must be at least 1", n)

@@ -52,11 +52,7 @@ func divided(op *Op, name ParamName, i int, b int64) (int64, error) {
 		return Unknown, nil
 	}
 	if d%b != 0 {
-		return 0, &RuleError{
-			Param: name,
-			Other: ParamX,
-			Msg:   Rulef("", "dimension %d of x is %d, not a multiple of %d", i, d, b).Msg,
-		}
+		return 0, Rulef(name, "dimension %d of x is %d, not a multiple of %d", i, d, b).and(ParamX)
 	}
 	return d / b, nil
 }
@@ -141,11 +137,8 @@ func inferSpaceToBatch(op *Op) ([]Type, error) {
 		if d := x.Shape[2+i]; d >= 0 {
 			d += pair[2*i] + pair[2*i+1]
 			if d%block[i] != 0 {
-				return nil, &RuleError{
-					Param: ParamBlockShape,
-					Other: ParamX,
-					Msg:   Rulef("", "padded dimension %d of x is %d, not a multiple of %d", 2+i, d, block[i]).Msg,
-				}
+				return nil, Rulef(ParamBlockShape, "padded dimension %d of x is %d, not a multiple of %d", 2+i, d,
+					block[i]).and(ParamX)
 			}
 			out[2+i] = d / block[i]
 		}
@@ -193,11 +186,7 @@ func inferWindows(op *Op) ([]Type, error) {
 	}
 	n := WindowOutput(x.Shape[a], size, stride, 0, 0, false)
 	if n == 0 {
-		return nil, &RuleError{
-			Param: ParamSize,
-			Other: ParamX,
-			Msg:   Rulef("", "size is %d, dimension %d of x is %d", size, a, x.Shape[a]).Msg,
-		}
+		return nil, Rulef(ParamSize, "size is %d, dimension %d of x is %d", size, a, x.Shape[a]).and(ParamX)
 	}
 	out := append(cloneShape(x.Shape[:a]), n, size)
 	return one(x.WithShape(append(out, x.Shape[a+1:]...)...))

@@ -42,11 +42,7 @@ func stateValue(state, value ParamName) func(op *Op) (Type, error) {
 	return func(op *Op) (Type, error) {
 		t, v := stateTensor(op, state), op.Arg(value).Type
 		if !v.Fits(t) {
-			return t, &RuleError{
-				Param: value,
-				Other: state,
-				Msg:   Rulef("", "%s is %s, but the state is %s", value, v, t).Msg,
-			}
+			return t, Rulef(value, "%s is %s, but the state is %s", value, v, t).and(state)
 		}
 		return t, nil
 	}

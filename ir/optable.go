@@ -103,6 +103,12 @@ func Rulef(param ParamName, format string, args ...any) *RuleError {
 	return &RuleError{Param: param, Msg: fmt.Sprintf(format, args...)}
 }
 
+// and names the other parameter that the error is about.
+func (e *RuleError) and(other ParamName) *RuleError {
+	e.Other = other
+	return e
+}
+
 // OpsetNumber returns 15 for "ios15" and so on; 0 for "".
 func OpsetNumber(opset string) int {
 	n := 0

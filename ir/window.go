@@ -137,11 +137,7 @@ func ConvAttrs(op *Op) (Conv, error) {
 	}
 	x, w := op.Arg(ParamX).Type, op.Arg(ParamWeight).Type
 	if w.Rank() != x.Rank() {
-		return c, &RuleError{
-			Param: ParamWeight,
-			Other: ParamX,
-			Msg:   Rulef("", "weight has rank %d, x has rank %d", w.Rank(), x.Rank()).Msg,
-		}
+		return c, Rulef(ParamWeight, "weight has rank %d, x has rank %d", w.Rank(), x.Rank()).and(ParamX)
 	}
 	if !w.Static() {
 		return c, Rulef(ParamWeight, "weight is %s, its shape must be known", w)
@@ -197,9 +193,8 @@ func ConvAttrs(op *Op) (Conv, error) {
 }
 
 func tooSmall(param ParamName, i int, extent, n, pad int64) error {
-	return &RuleError{Param: param, Other: ParamX, Msg: Rulef("",
-		"the window covers %d elements of spatial dimension %d, but x has %d with %d of padding", extent, i, n, pad).
-		Msg}
+	return Rulef(param, "the window covers %d elements of spatial dimension %d, but x has %d with %d of padding",
+		extent, i, n, pad).and(ParamX)
 }
 
 func ceilDiv(n, d int64) int64 {
