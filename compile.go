@@ -114,8 +114,8 @@ func (o *Options) compileMapped(ctx context.Context, path string) (*Pair, error)
 		}
 	}
 	c.InputName = filepath.Base(m.Path)
-	r, err := compile.Compile(ctx, m.Program, c)
-	if err != nil {
+	var r compile.Result
+	if err := compile.Compile(ctx, m.Program, c, r.Reported()); err != nil {
 		return nil, modelError(err)
 	}
 	files, err := r.Pair()

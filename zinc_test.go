@@ -480,9 +480,7 @@ func TestOptionsCoverTheCompilers(t *testing.T) {
 		"SplitKernel": "OneSection", "InputName": "the model's own", "Observe": "a callback", "Progress": "a callback",
 		"PrintAfter": "printing", "PrintChanged": "printing",
 		"VerifyEach": "checking", "Log": "printing", "Provenance": "DebugDB",
-		"Store": "a place for the same bytes", "PairOnly": "the same bytes",
-		"Memory": "a memory of the same answers", "Unheld": "what verification reads",
-		"Recorded": "a callback",
+		"Memory": "a memory of the same answers", "Until": "no pair",
 	}
 	for _, f := range reflect.VisibleFields(reflect.TypeFor[compile.Options]()) {
 		if _, ok := mine.FieldByName(f.Name); !ok && other[f.Name] == "" {

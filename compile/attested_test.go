@@ -147,7 +147,7 @@ func compiledTasks(t *testing.T, c *recordedCase) []*td.Task {
 		return nil
 	}
 	defer m.Close()
-	r, err := Compile(context.Background(), m.Program, Options{})
+	r, err := All(context.Background(), m.Program, Options{})
 	if err != nil {
 		t.Fatalf("%s: %v", c.Case, err)
 	}

@@ -61,7 +61,7 @@ func TestCallsCompileToTheSameBytes(t *testing.T) {
 			}
 			g.Output(vs...)
 			way.o.Workers = 1
-			r, err := compile.Compile(context.Background(), g.Program(), way.o)
+			r, err := compile.All(context.Background(), g.Program(), way.o)
 			if err != nil {
 				t.Errorf("%s, %s: %v", call, way.name, err)
 				continue

@@ -63,7 +63,7 @@ func TestCheckNamesTheFault(t *testing.T) {
 			g := irbuild.New(1)
 			y := g.Op("linear", "x", g.Input(3, 64), "weight", g.Weights(64, 64))
 			g.Output(g.Op("softmax", "x", y, "axis", -1))
-			r, err := Compile(context.Background(), g.Program(), Options{})
+			r, err := All(context.Background(), g.Program(), Options{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -102,7 +102,7 @@ func TestPortsHaveNamesThatLoad(t *testing.T) {
 		z := g.Op("add", "x", x, "y", y)
 		x.Name, y.Name, z.Name = name, name+"2", name+"3"
 		g.Output(z)
-		r, err := Compile(context.Background(), g.Program(), Options{})
+		r, err := All(context.Background(), g.Program(), Options{})
 		if err != nil {
 			t.Errorf("%.20q: %v", name, err)
 			continue
@@ -149,7 +149,7 @@ func TestPanicAfterThePasses(t *testing.T) {
 	}()
 	g := irbuild.New(1)
 	g.Output(g.Op("relu", "x", g.Input(1, 8, 4, 4)))
-	_, err := Compile(t.Context(), g.Program(), Options{Progress: func(stage string, _, _ int) {
+	_, err := All(t.Context(), g.Program(), Options{Progress: func(stage string, _, _ int) {
 		if stage == "lower" {
 			panic("planted")
 		}

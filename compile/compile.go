@@ -12,7 +12,6 @@ import (
 
 	"github.com/zinc-compiler/zinc/compile/cost"
 	"github.com/zinc-compiler/zinc/compile/cost/opwork"
-	"github.com/zinc-compiler/zinc/compile/provenance"
 	"github.com/zinc-compiler/zinc/emit/e5"
 	"github.com/zinc-compiler/zinc/emit/hwx"
 	"github.com/zinc-compiler/zinc/internal/mapfault"
@@ -37,29 +36,15 @@ type Options struct {
 	Func        string // "" for all functions
 	// Shapes are the configurations to compile, each the shapes of inputs, by name, that replace the defaults; none
 	// means all enumerated shapes, or else the defaults.
-	Shapes  []map[string][]int64
-	Workers int // number of goroutines that pack constants, 0 for one per processor
-	// Store stores the container, which has size bytes: it calls write with the place that they go to, and returns
-	// them, for example as a mapped file, or nil if nobody reads them. Without it they are kept in memory.
-	Store     func(size int64, write func(w io.Writer) error) ([]byte, error)
+	Shapes    []map[string][]int64
+	Workers   int    // number of goroutines that pack constants, 0 for one per processor
 	InputName string // base name of the source, for the build information
 	// Memory, if not nil, is what earlier compilations of the same model have found out.
 	Memory *Memory
-	// Provenance requests Result.Provenance: what every part of the pair came from.
+	// Provenance records what every part of the pair came from, for Sink.Database.
 	Provenance bool
-	// Recorded, if not nil, is called with Result.Provenance and the bytes of all tasks before the report is made, for
-	// a caller that needs nothing of the program afterwards. The result then has no container, whose memory the report
-	// takes, and the statements of all origins are gone, also in other programs that have the same constants. It is
-	// ignored without Provenance.
-	Recorded func(db *provenance.DB, text []byte)
-	// PairOnly is for a caller that needs the pair and the sums of its report. It saves the memory of everything that
-	// the result would have for each operation and task: the report has only operations on the CPU one by one, and no
-	// dispatches, tasks or estimates, and the functions have no programs, procedures or states. It is ignored with
-	// Provenance.
-	PairOnly bool
-	// Unheld is for a caller that compares nothing with the source: procedures have no Tasks, Stores and Held, and
-	// functions no Reference and Parts.
-	Unheld bool
+	// Until names the last pass to run, for Sink.Snapshot.
+	Until string
 
 	Progress     func(stage string, done, total int)
 	PrintAfter   []string
@@ -71,28 +56,18 @@ type Options struct {
 	Observe func(pass string, p *ir.Program)
 }
 
-// Result is a compiled program.
-type Result struct {
+// Built is the pair, built and checked.
+type Built struct {
 	HWX *hwx.File
 	E5  *e5.Program
-	// Report is the report of the only function. If there are several functions, it sums up their reports, which are in
-	// its field Functions.
-	Report *Report
-	// Functions are the functions of the pair, the one that runs by default
-	// first.
-	Functions []*Function
-	// Provenance says what the parts of the pair came from; nil without Options.Provenance.
-	Provenance *provenance.DB
-	// Reference and Placed are those of the first function.
-	Reference, Placed *ir.Func
 
-	image     *hwx.Image // what HWX was built from
-	container []byte     // HWX as written, nil if Options.Store keeps none
+	image     *hwx.Image // what HWX was built from, without the text
+	container []byte     // HWX as written, nil if Sink.Container keeps none
 	hash      string     // its SHA-256
 }
 
 // Sum returns the SHA-256 of the container, in hexadecimal.
-func (r *Result) Sum() string { return r.hash }
+func (b *Built) Sum() string { return b.hash }
 
 // Function is one function of a pair, in one configuration of its shapes.
 type Function struct {
@@ -103,9 +78,6 @@ type Function struct {
 	// Reference is the program whose outputs the pair must reproduce: the source's function with shapes and precision
 	// resolved and every operation placed, before any other rewriting. Its states are parameters of state type.
 	Reference *ir.Func
-	// Parts is Reference with operations replaced by their decompositions where they have one; nil if none has one. It
-	// shows what the errors of the engine's operations add up to.
-	Parts *ir.Func
 	// Placed is the function as it was lowered.
 	Placed *ir.Func
 	// Procedures are its engine steps, lowered.
@@ -122,23 +94,23 @@ const VariantMark = e5.VariantMark
 
 // driver is the state of one compilation.
 type driver struct {
-	ctx context.Context
-	o   Options
+	ctx  context.Context
+	o    Options
+	sink Sink
+	to   stage
 	// codec writes the tasks; it is nil, with noCodec saying why, for a target for which zinc cannot write any.
-	codec      *td.Codec
-	noCodec    error
-	units      []*unit
-	until      string          // the last pass to run, "" for all
-	estimating bool            // only the report is wanted
-	timed      bool            // if estimating: only the times of tasks
-	sec        weights.Section // of all functions: equal constants are stored once
-	names      map[string]int  // procedures and ports in use
-	hash       string          // of the container
-	image      *hwx.Image
-	tasks      int // in image
-	addrs      map[string]uint64
-	end        uint64 // first address after the container
-	prov       *recorder
+	codec   *td.Codec
+	noCodec error
+	units   []*unit
+	trial   bool            // only the times of tasks are wanted
+	sec     weights.Section // of all functions: equal constants are stored once
+	names   map[string]int  // procedures and ports in use
+	hash    string          // of the container
+	image   *hwx.Image
+	tasks   int // in image
+	addrs   map[string]uint64
+	end     uint64 // first address after the container
+	prov    *recorder
 }
 
 // unit is one function in one configuration.
@@ -147,60 +119,28 @@ type unit struct {
 	state *passes.State
 	procs []*lower.Procedure
 	rep   *Report
-	// assessed are the assessments of the tasks of procs.
+	// assessed are the assessments of the tasks of procs, for a report of every task.
 	assessed [][]*assessment
-	times    [][]cost.Time // of the tasks of procs, if they are all that is wanted
+	times    [][]cost.Time // of the tasks of procs, in a trial
 	// shapes are the shapes of its configuration, nil for the default ones.
 	shapes map[string][]int64
 }
 
-// Compile compiles p. It rewrites p, which must not be used afterwards. Without Options.Func all functions go into one
-// pair.
-func Compile(ctx context.Context, p *ir.Program, o Options) (*Result, error) {
-	b, err := Begin(ctx, p, o)
+// Compile compiles p and passes its parts to a sink. It rewrites p, which must not be used afterwards. Without
+// Options.Func all functions go into one pair.
+func Compile(ctx context.Context, p *ir.Program, o Options, to Sink) error {
+	d, err := newDriver(ctx, o, to)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	return b.Finish()
-}
-
-// Begun is a program that has gone through the passes. It is for callers that often need no pair.
-type Begun struct{ d *driver }
-
-// Begin is the first half of Compile.
-func Begin(ctx context.Context, p *ir.Program, o Options) (*Begun, error) {
-	if o.Target == nil {
-		o.Target = target.H13
-	}
-	d := newDriver(ctx, o)
-	if d.codec == nil {
-		return nil, d.noCodec
-	}
-	if o.Provenance {
+	if o.Provenance && to.Database != nil && d.to != tasks {
 		d.prov = newRecorder(p, d)
 	}
 	if err := d.allPasses(p); err != nil {
-		return nil, err
+		return err
 	}
-	for _, u := range d.units {
-		if err := u.compilable(); err != nil {
-			return nil, err
-		}
-	}
-	return &Begun{d}, nil
+	return d.finish()
 }
-
-// Functions returns the functions of the pair with their programs: they have no reports, procedures or states yet.
-func (b *Begun) Functions() []*Function {
-	var fs []*Function
-	for _, u := range b.d.units {
-		fs = append(fs, &Function{Name: u.name, Reference: u.state.Reference, Placed: u.state.Func})
-	}
-	return fs
-}
-
-// Finish is the second half of Compile. It is called at most once.
-func (b *Begun) Finish() (*Result, error) { return b.d.finish() }
 
 // codec returns the codec that writes tasks for the target. It is an error if no version of the descriptor is known for
 // it.
@@ -215,18 +155,25 @@ func (o *Options) codec() (*td.Codec, error) {
 	return c, err
 }
 
-func newDriver(ctx context.Context, o Options) *driver {
-	o.PairOnly = o.PairOnly && !o.Provenance
+func newDriver(ctx context.Context, o Options, to Sink) (*driver, error) {
+	if o.Target == nil {
+		o.Target = target.H13
+	}
 	d := &driver{
 		ctx:   ctx,
 		o:     o,
+		sink:  to,
+		to:    to.stage(&o),
 		names: map[string]int{},
 		sec:   weights.Section{Workers: o.Workers},
 		image: new(hwx.Image),
 	}
 	d.codec, d.noCodec = o.codec()
 	d.sec.Track()
-	return d
+	if d.to > places && d.codec == nil {
+		return nil, d.noCodec
+	}
+	return d, nil
 }
 
 // allPasses runs the passes on every function of p.
@@ -241,6 +188,9 @@ func (d *driver) allPasses(p *ir.Program) error {
 	}
 	for i := range jobs {
 		d.o.progress("passes", i, len(jobs))
+		if d.to == places && d.sink.Snapshot == nil && strings.Contains(jobs[i].name, VariantMark) {
+			continue // another configuration of a function that is already placed
+		}
 		u, err := d.passes(&jobs[i])
 		if err != nil {
 			return err
@@ -251,8 +201,32 @@ func (d *driver) allPasses(p *ir.Program) error {
 	return nil
 }
 
-// finish builds the pair of functions that have gone through all passes.
-func (d *driver) finish() (*Result, error) {
+// finish takes functions that have gone through the passes as far as the sink needs.
+func (d *driver) finish() error {
+	if d.sink.Snapshot != nil {
+		return d.sink.Snapshot(d.snapshot())
+	}
+	var fs []*Function
+	for _, u := range d.units {
+		if d.to > places {
+			if err := u.compilable(); err != nil {
+				return err
+			}
+		}
+		fs = append(fs, u.function())
+	}
+	err := give(d.sink.Placed, fs)
+	if err == nil {
+		err = d.backend()
+	}
+	if errors.Is(err, ErrStop) {
+		return nil
+	}
+	return err
+}
+
+// backend lowers the functions and builds the pair.
+func (d *driver) backend() (err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			if mapfault.Of(r) != nil {
@@ -264,14 +238,36 @@ func (d *driver) finish() (*Result, error) {
 	for _, u := range d.units {
 		d.prov.unit(u)
 	}
-	if d.o.Recorded != nil {
+	var desc *e5.Program
+	switch d.to {
+	case whole:
+		desc, err = d.build()
+	case tasks:
+		if err = d.lower(); err == nil {
+			desc, err = d.descriptor()
+		}
+	default:
+		for _, u := range d.units {
+			d.prov.operators(u)
+		}
+		d.prov.inSourceOrder()
+		err = d.giveDatabase(nil)
+	}
+	if err != nil {
+		return err
+	}
+	return d.report(desc)
+}
+
+// build lowers the functions and builds, checks and passes on the pair, of which it returns the descriptor.
+func (d *driver) build() (*e5.Program, error) {
+	if d.sink.Placed == nil && d.sink.Function == nil {
 		d.prov.forget()
 	}
-	first := d.units[0].rep
-	if err := d.lower(true); err != nil {
+	if err := d.lower(); err != nil {
 		return nil, err
 	}
-	start := time.Now()
+	first, start := d.units[0].rep, time.Now()
 	d.prov.constants(&d.sec, d.units)
 	file, err := d.container()
 	if err != nil {
@@ -295,44 +291,25 @@ func (d *driver) finish() (*Result, error) {
 	}
 	first.time("check", start)
 	d.keep(file, data)
-	r := &Result{HWX: file, E5: desc, container: data, hash: d.hash}
-	if d.o.PairOnly {
-		d.sums(r, desc)
-		return r, nil
+	b := &Built{HWX: file, E5: desc, image: d.image, container: data, hash: d.hash}
+	if err := give(d.sink.Built, b); err != nil {
+		return nil, err
 	}
-	r.image = d.image
-	if d.prov != nil {
-		if err := d.prov.finish(d, file); err != nil {
-			return nil, err
-		}
-		r.Provenance, d.prov = d.prov.db, nil // the rest of what was recorded is as large
-		if d.o.Recorded != nil {
-			d.o.Recorded(r.Provenance, file.TextBytes())
-			r.HWX, r.container, r.image, d.image = nil, nil, nil, nil
-		}
+	d.image = nil
+	if err := d.prov.finish(d, file); err != nil {
+		return nil, err
 	}
-	for i, u := range d.units {
-		d.account(u, &desc.Functions[i])
-		f := &Function{
-			Name:       u.name,
-			Report:     u.rep,
-			Reference:  u.state.Reference,
-			Placed:     u.state.Func,
-			Procedures: u.procs,
-		}
-		if f.Parts, err = u.state.Parts(); err != nil {
-			return nil, err
-		}
-		for _, st := range u.state.States {
-			f.States, f.StateResults = append(f.States, st.Name), append(f.StateResults, st.Result)
-		}
-		r.Functions = append(r.Functions, f)
+	return desc, d.giveDatabase(file.TextBytes())
+}
+
+// giveDatabase passes on the debug database and drops the rest of what was recorded, which is as large.
+func (d *driver) giveDatabase(text []byte) error {
+	if d.prov == nil {
+		return nil
 	}
-	d.weigh()
-	r.Reference, r.Placed = r.Functions[0].Reference, r.Functions[0].Placed
-	r.Report = sum(r.Functions)
-	r.Report.FindTables()
-	return r, nil
+	db := d.prov.db
+	d.prov = nil
+	return d.sink.Database(db, text)
 }
 
 func (o *Options) precision() string {
@@ -346,6 +323,15 @@ func (o *Options) progress(stage string, done, total int) {
 	if o.Progress != nil {
 		o.Progress(stage, done, total)
 	}
+}
+
+// function returns the function without its report and what it was lowered to.
+func (u *unit) function() *Function {
+	f := &Function{Name: u.name, Reference: u.state.Reference, Placed: u.state.Func}
+	for _, st := range u.state.States {
+		f.States, f.StateResults = append(f.States, st.Name), append(f.StateResults, st.Result)
+	}
+	return f
 }
 
 // passes runs the passes on one function.
@@ -374,23 +360,23 @@ func (d *driver) passOptions() passes.Options {
 		memory = d.o.Memory.passes
 	}
 	return passes.Options{
-		Target:       d.o.Target,
-		Memory:       memory,
-		Precision:    d.o.precision(),
-		Place:        d.o.Place,
-		Until:        d.until,
-		Accept:       d.acceptor().Accept,
-		CanFuse:      lower.CanFuse,
-		CPUTime:      func(op *ir.Op) int64 { return int64(opwork.CPU(op)) },
-		DispatchTime: func(bytes int64) int64 { return int64(cost.Overhead(d.o.Target) + cost.Handing(bytes)) },
-		CallTime:     d.callTime(),
-		PrintAfter:   d.o.PrintAfter,
-		PrintChanged: d.o.PrintChanged,
-		Origins:      d.o.Provenance,
-		NoReference:  d.o.PairOnly || d.estimating || d.o.Unheld,
-		VerifyEach:   d.o.VerifyEach,
-		Log:          d.o.Log,
-		Observe:      d.o.Observe,
+		Target:        d.o.Target,
+		Memory:        memory,
+		Precision:     d.o.precision(),
+		Place:         d.o.Place,
+		Until:         d.o.Until,
+		Accept:        d.acceptor().Accept,
+		CanFuse:       lower.CanFuse,
+		CPUTime:       func(op *ir.Op) int64 { return int64(opwork.CPU(op)) },
+		DispatchTime:  func(bytes int64) int64 { return int64(cost.Overhead(d.o.Target) + cost.Handing(bytes)) },
+		CallTime:      d.callTime(),
+		PrintAfter:    d.o.PrintAfter,
+		PrintChanged:  d.o.PrintChanged,
+		Origins:       d.o.Provenance,
+		KeepReference: d.sink.Placed != nil || d.sink.Function != nil || d.sink.Snapshot != nil,
+		VerifyEach:    d.o.VerifyEach,
+		Log:           d.o.Log,
+		Observe:       d.o.Observe,
 	}
 }
 
@@ -481,17 +467,8 @@ func (d *driver) unique(name string) string {
 	}
 }
 
-// sums fills in a result that has only the pair and the sums of the report.
-func (d *driver) sums(r *Result, desc *e5.Program) {
-	for i, u := range d.units {
-		d.account(u, &desc.Functions[i])
-		r.Functions = append(r.Functions, &Function{Name: u.name, Report: u.rep})
-	}
-	r.Report = sum(r.Functions)
-}
-
-// lower turns every engine step into a procedure, and puts it into the image if build is set.
-func (d *driver) lower(build bool) error {
+// lower turns every engine step into a procedure, and puts it into the image if there is to be a pair.
+func (d *driver) lower() error {
 	total, later := 0, 0 // engine steps, and operations in those that are not lowered yet
 	for _, u := range d.units {
 		for _, st := range u.state.Steps {
@@ -528,21 +505,14 @@ func (d *driver) lower(build bool) error {
 			}
 			seg := &lower.Segment{
 				Name: name, Ops: st.Ops, Inputs: st.Inputs, Outputs: st.Outputs, Fused: u.state.Fused, Ports: ports,
-				Codec: d.codec, EmitOnly: d.o.PairOnly || d.estimating || d.o.Unheld,
+				Codec: d.codec, Keep: d.sink.Function != nil,
 			}
 			later -= len(st.Ops)
 			var w *taskWriter
-			switch {
-			case build:
-				w = d.taskWriter(name, later)
-				if d.o.Unheld && !d.o.PairOnly {
-					w.assess = u.assessor()
-				}
+			seg.Emit = d.perTask(u)
+			if d.to == whole {
+				w = d.taskWriter(name, later, seg.Emit)
 				seg.Emit = w.add
-			case d.timed:
-				seg.Emit = u.timer()
-			default:
-				seg.Emit = u.assessor()
 			}
 			p, err := lower.Lower(seg, d.o.Target, &d.sec)
 			if err != nil {
@@ -551,8 +521,8 @@ func (d *driver) lower(build bool) error {
 			u.procs = append(u.procs, p)
 			u.rep.Tasks += len(p.Infos)
 			u.rep.Scratch = max(u.rep.Scratch, p.Scratch)
-			if build {
-				if err := errors.Join(w.end(p), d.checkLoad(u, p)); err != nil {
+			if w != nil {
+				if err := errors.Join(w.end(p), d.checkLoad(u, p), give(d.sink.Procedure, p)); err != nil {
 					return err
 				}
 			}

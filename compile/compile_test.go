@@ -40,7 +40,7 @@ func built(t testing.TB, o compile.Options, build func(g *irbuild.Graph)) (*comp
 	if err := ir.Verify(p); err != nil {
 		t.Fatal(err)
 	}
-	r, err := compile.Compile(context.Background(), p, o)
+	r, err := compile.All(context.Background(), p, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -340,7 +340,7 @@ func TestWrongProgramsAreRefused(t *testing.T) {
 	} {
 		g := irbuild.New(1)
 		c.build(g)
-		_, err := compile.Compile(context.Background(), g.Program(), c.o)
+		_, err := compile.All(context.Background(), g.Program(), c.o)
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v", c.name, err)
 		}
@@ -349,7 +349,7 @@ func TestWrongProgramsAreRefused(t *testing.T) {
 	cancel()
 	g := irbuild.New(1)
 	block(g)
-	if _, err := compile.Compile(ctx, g.Program(), compile.Options{}); !errors.Is(err, context.Canceled) {
+	if _, err := compile.All(ctx, g.Program(), compile.Options{}); !errors.Is(err, context.Canceled) {
 		t.Errorf("cancelled: %v", err)
 	}
 }

@@ -31,8 +31,9 @@ func TestCompressedForms(t *testing.T) {
 				last = op.Results[len(op.Results)-1].Name
 			}
 		}
-		r, err := compile.Plan(context.Background(), m.Program, compile.Options{})
-		if err != nil {
+		var r *compile.Report
+		to := compile.Sink{Plan: compile.To(&r)}
+		if err := compile.Compile(context.Background(), m.Program, compile.Options{}, to); err != nil {
 			t.Errorf("%s: %v", filepath.Base(dir), err)
 			m.Close()
 			continue

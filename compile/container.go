@@ -25,15 +25,19 @@ type taskWriter struct {
 	chain *td.ChainWriter
 	entry hwx.Entry
 	later int // operations of the procedures after this one, which have about as many tasks
-	// assess, if not nil, is also called for each task.
-	assess func(t *td.Task, relocs []int, follow int) error
+	see   emitFunc
 }
 
-func (d *driver) taskWriter(name string, later int) *taskWriter {
-	return &taskWriter{d: d, chain: d.codec.NewChainWriter(d.image.Text), entry: hwx.Entry{Name: name}, later: later}
+// emitFunc is a lower.Segment.Emit.
+type emitFunc = func(t *td.Task, relocs []int, follow int) error
+
+// taskWriter returns a writer of the tasks of a procedure. see, if not nil, is also called for each task.
+func (d *driver) taskWriter(name string, later int, see emitFunc) *taskWriter {
+	chain := d.codec.NewChainWriter(d.image.Text)
+	return &taskWriter{d: d, chain: chain, entry: hwx.Entry{Name: name}, later: later, see: see}
 }
 
-// add is a lower.Segment.Emit.
+// add is an emitFunc.
 func (w *taskWriter) add(t *td.Task, relocs []int, follow int) error {
 	if w.entry.Tasks == 0 {
 		w.chain.Reserve(1 + follow + w.later)
@@ -47,8 +51,8 @@ func (w *taskWriter) add(t *td.Task, relocs []int, follow int) error {
 	}
 	w.entry.Tasks++
 	w.d.prov.task(t, off, follow)
-	if w.assess != nil {
-		if err := w.assess(t, relocs, follow); err != nil {
+	if w.see != nil {
+		if err := w.see(t, relocs, follow); err != nil {
 			return err
 		}
 	}

@@ -143,7 +143,7 @@ func TestDeepLoopsStop(t *testing.T) {
 	tensor<int32, [1]> k%[3]d = add(x = %[4]s, y = int32(1));
 	`, i, body, i+1, map[bool]string{true: fmt.Sprintf("j%d", i+1), false: fmt.Sprintf("e%d", i)}[i < depth-1])
 	}
-	r, err := compile.Compile(context.Background(), program(t, "func main<ios18>(tensor<fp16, [1]> x) {\n"+body+
+	r, err := compile.All(context.Background(), program(t, "func main<ios18>(tensor<fp16, [1]> x) {\n"+body+
 		fmt.Sprintf("} -> (k%d);", depth)), compile.Options{})
 	if err != nil {
 		t.Fatal(err)

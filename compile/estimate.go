@@ -3,14 +3,12 @@ package compile
 import (
 	"fmt"
 	"io"
-	"runtime"
 	"slices"
 	"strings"
 
 	"github.com/zinc-compiler/zinc/compile/attest"
 	"github.com/zinc-compiler/zinc/compile/cost"
 	"github.com/zinc-compiler/zinc/emit/e5"
-	"github.com/zinc-compiler/zinc/internal/mapfault"
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/lower/td"
 	"github.com/zinc-compiler/zinc/target"
@@ -169,28 +167,6 @@ type assessment struct {
 	kind string
 }
 
-// assess assesses the tasks of each procedure, on all processors, unless they were assessed as they were lowered.
-func (u *unit) assess() {
-	if u.assessed != nil {
-		return
-	}
-	var g mapfault.Group
-	defer g.Wait()
-	workers := runtime.GOMAXPROCS(0)
-	for _, p := range u.procs {
-		of := make([]*assessment, len(p.Tasks))
-		u.assessed = append(u.assessed, of)
-		for w := range workers {
-			g.Go(func() {
-				known := newAssessments(u.state.Target)
-				for i := w * len(of) / workers; i < (w+1)*len(of)/workers; i++ {
-					of[i] = known.of(p.Tasks[i], i, len(of))
-				}
-			})
-		}
-	}
-}
-
 // assessments makes assessments, and few that are equal: of the tasks of a long model most are.
 type assessments struct {
 	target *target.Table
@@ -223,8 +199,19 @@ func (k *assessments) of(t *td.Task, i, n int) *assessment {
 	return &a
 }
 
-// assessor returns a lower.Segment.Emit for the next procedure that only assesses its tasks, so that none is kept.
-func (u *unit) assessor() func(t *td.Task, relocs []int, follow int) error {
+// perTask returns what sees each task of the next procedure, nil for nothing.
+func (d *driver) perTask(u *unit) emitFunc {
+	switch {
+	case d.trial:
+		return u.timer()
+	case d.to == tasks || d.sink.Report != nil:
+		return u.assessor()
+	}
+	return nil
+}
+
+// assessor returns an emitFunc for the next procedure that assesses its tasks.
+func (u *unit) assessor() emitFunc {
 	k, known := len(u.assessed), newAssessments(u.state.Target)
 	u.assessed = append(u.assessed, nil)
 	return func(t *td.Task, _ []int, follow int) error {

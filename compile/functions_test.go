@@ -62,7 +62,7 @@ func bytesOf(t *testing.T, dir string, o compile.Options) (*compile.Result, pair
 		t.Fatal(err)
 	}
 	defer m.Close()
-	r, err := compile.Compile(context.Background(), m.Program, o)
+	r, err := compile.All(context.Background(), m.Program, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -171,7 +171,7 @@ func TestRequestedShapesAreCompiled(t *testing.T) {
 		{accumulator, map[string][]int64{"total": {1, 8}},
 			"shape of total: the input is state<tensor<fp16, [1, 4]>>, whose shape is fixed"},
 	} {
-		r, err := compile.Compile(context.Background(), program(t, c.funcs), compile.Options{
+		r, err := compile.All(context.Background(), program(t, c.funcs), compile.Options{
 			Shapes: []map[string][]int64{c.given},
 		})
 		switch {
@@ -232,7 +232,7 @@ func TestOnePairHasSeveralShapesOfARange(t *testing.T) {
 		many[i] = int64(i)
 	}
 	for want, ns := range map[string][]int64{"outside its range 2 to 16": {4, 17}, "has 129 configurations": many} {
-		_, err := compile.Compile(t.Context(), program(t, ranged), compile.Options{Shapes: sets(ns...)})
+		_, err := compile.All(t.Context(), program(t, ranged), compile.Options{Shapes: sets(ns...)})
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want %q", err, want)
 		}

@@ -185,7 +185,7 @@ func oldContainer(t *testing.T, src []byte, weights string) *hwx.File {
 		t.Fatal(err)
 	}
 	defer m.Close()
-	r, err := compile.Compile(context.Background(), m.Program, compile.Options{FullTD: true})
+	r, err := compile.All(context.Background(), m.Program, compile.Options{FullTD: true})
 	if err != nil {
 		t.Fatal(err)
 	}

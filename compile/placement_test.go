@@ -20,8 +20,9 @@ import (
 
 // totals returns the estimated time of a call of each function of a program, placed in one way.
 func totals(p *ir.Program, place string) (ts []cost.Time, err error) {
-	r, err := compile.EstimateCost(context.Background(), ir.CloneProgram(p), compile.Options{Place: place})
-	if err != nil {
+	var r *compile.Report
+	to := compile.Sink{Estimate: compile.To(&r)}
+	if err := compile.Compile(context.Background(), ir.CloneProgram(p), compile.Options{Place: place}, to); err != nil {
 		return nil, fmt.Errorf("place %s: %w", place, err)
 	}
 	for _, f := range r.Each() {

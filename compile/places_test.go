@@ -12,7 +12,7 @@ import (
 // lowered compiles a graph and returns the tasks of its one procedure.
 func lowered(t *testing.T, g *irbuild.Graph) []td.Placed {
 	t.Helper()
-	r, err := Compile(context.Background(), g.Program(), Options{})
+	r, err := All(context.Background(), g.Program(), Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -34,8 +34,9 @@ func planWith(t *testing.T, o compile.Options, params, body, results string) *co
 		t.Fatalf("%v\n%s", err, text)
 	}
 	defer m.Close()
-	r, err := compile.Plan(context.Background(), m.Program, o)
-	if err != nil {
+	var r *compile.Report
+	to := compile.Sink{Plan: compile.To(&r)}
+	if err := compile.Compile(context.Background(), m.Program, o, to); err != nil {
 		t.Fatal(err)
 	}
 	return r

@@ -28,7 +28,7 @@ func BenchmarkProvenance(b *testing.B) {
 					b.Fatal(err)
 				}
 				b.StartTimer()
-				r, err := compile.Compile(context.Background(), m.Program, compile.Options{Provenance: with})
+				r, err := compile.All(context.Background(), m.Program, compile.Options{Provenance: with})
 				if err != nil {
 					b.Fatal(err)
 				}

@@ -123,6 +123,9 @@ func (r *recorder) statement(s *ir.Stmt) int32 {
 
 // inSourceOrder puts the statements into the order of the source.
 func (r *recorder) inSourceOrder() {
+	if r == nil {
+		return
+	}
 	old := r.db.Statements
 	order := make([]int32, len(old))
 	for i := range order {

@@ -114,7 +114,7 @@ func lineOf(t *testing.T, text, name string) int {
 func trace(t testing.TB, funcs string, o compile.Options) (*compile.Result, *provenance.DB, *hwx.File) {
 	t.Helper()
 	o.Provenance, o.VerifyEach = true, true
-	r, err := compile.Compile(context.Background(), program(t, funcs), o)
+	r, err := compile.All(context.Background(), program(t, funcs), o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -393,7 +393,7 @@ func TestProvenanceIsDeterministic(t *testing.T) {
 		if _, err := r.HWX.WriteTo(&with); err != nil {
 			t.Fatal(err)
 		}
-		plain, err := compile.Compile(context.Background(), program(t, tracedModel("")),
+		plain, err := compile.All(context.Background(), program(t, tracedModel("")),
 			compile.Options{Workers: workers})
 		if err != nil {
 			t.Fatal(err)

@@ -59,7 +59,7 @@ func TestProvenanceOfCorpus(t *testing.T) {
 						t.Fatal(err)
 					}
 					defer m.Close()
-					r, err := compile.Compile(context.Background(), m.Program, compile.Options{
+					r, err := compile.All(context.Background(), m.Program, compile.Options{
 						Provenance:  true,
 						SplitKernel: precision == "fp16",
 						Precision:   precision,

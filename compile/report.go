@@ -1,6 +1,7 @@
 package compile
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -14,7 +15,6 @@ import (
 	"github.com/zinc-compiler/zinc/compile/cost/opwork"
 	"github.com/zinc-compiler/zinc/emit/e5"
 	"github.com/zinc-compiler/zinc/internal/diag"
-	"github.com/zinc-compiler/zinc/internal/mapfault"
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/layout/weights"
 	"github.com/zinc-compiler/zinc/target"
@@ -71,8 +71,8 @@ type tableUse struct {
 	worst    func() weights.WorstCase
 }
 
-// FindTables sets Tables in the report and in those of its functions. Compile has called it. EstimateCost has not,
-// since finding the errors of a few tables takes as long as estimating a small model.
+// FindTables sets Tables in the report and in those of its functions. It was called for Sink.Report, not for
+// Sink.Estimate, since finding the errors of a few tables takes as long as estimating a small model.
 func (r *Report) FindTables() {
 	for _, f := range append(slices.Clone(r.Functions), r) {
 		for _, t := range f.uses {
@@ -206,6 +206,45 @@ func (r *Report) time(stage string, start time.Time) {
 	r.Timings = append(r.Timings, Timing{stage, time.Since(start).Seconds()})
 }
 
+// report makes the report and passes it on. desc is nil without tasks.
+func (d *driver) report(desc *e5.Program) error {
+	s := &d.sink
+	if s.Plan == nil && s.Estimate == nil && s.Sums == nil && s.Report == nil && s.Function == nil {
+		return nil
+	}
+	var fs []*Report
+	for i, u := range d.units {
+		var f *e5.Function
+		if desc != nil {
+			f = &desc.Functions[i]
+		}
+		d.account(u, f)
+		fs = append(fs, u.rep)
+	}
+	if desc != nil && !d.sums() {
+		d.weigh()
+	}
+	if d.to < whole {
+		r := sum(fs)
+		return errors.Join(give(s.Plan, r), give(s.Estimate, r))
+	}
+	for _, u := range d.units {
+		f := u.function()
+		f.Report, f.Procedures = u.rep, u.procs
+		if err := give(s.Function, f); err != nil {
+			return err
+		}
+	}
+	r := sum(fs)
+	if s.Report != nil {
+		r.FindTables()
+	}
+	return errors.Join(give(s.Sums, r), give(s.Report, r))
+}
+
+// sums reports whether only the sums of the report are wanted.
+func (d *driver) sums() bool { return d.to == whole && d.sink.Report == nil }
+
 // account counts what the steps contain, and the casts of the chain f, which may be nil. Tasks and scratch are counted
 // when the steps are lowered.
 func (d *driver) account(u *unit, f *e5.Function) {
@@ -226,11 +265,8 @@ func (d *driver) account(u *unit, f *e5.Function) {
 	index := map[*ir.Op]int{}
 	var ops []*ir.Op
 	types := map[string]string{} // one string for each type
-	if !d.o.PairOnly {
-		n := 0
-		for _, st := range u.state.Steps {
-			n += len(st.Ops)
-		}
+	if !d.sums() {
+		n := u.operations()
 		r.Ops, ops = make([]OpReport, 0, n), make([]*ir.Op, 0, n)
 	}
 	for i, st := range u.state.Steps {
@@ -242,7 +278,7 @@ func (d *driver) account(u *unit, f *e5.Function) {
 		}
 		for _, op := range st.Ops {
 			r.count(op)
-			if d.o.PairOnly && op.Place.Unit != ir.CPU {
+			if d.sums() && op.Place.Unit != ir.CPU {
 				continue
 			}
 			index[op] = len(r.Ops)
@@ -256,16 +292,13 @@ func (d *driver) account(u *unit, f *e5.Function) {
 			ops = append(ops, op)
 		}
 	}
-	if !d.o.PairOnly {
+	if !d.sums() {
 		for lead, es := range u.state.Fused {
 			for _, e := range es {
 				r.Ops[index[e]].Fused = lead.Results[0].Name
 			}
 		}
-		var g mapfault.Group
-		g.Go(u.assess)
 		r.connect(ops, index)
-		g.Wait()
 		u.dispatches(index)
 		u.compressed()
 		u.estimate(index, f)
@@ -390,15 +423,14 @@ func (u *unit) attest(index map[*ir.Op]int) {
 }
 
 // sum returns the report of a pair: the report of its only function, or the sum of all.
-func sum(fs []*Function) *Report {
+func sum(fs []*Report) *Report {
 	if len(fs) == 1 {
-		return fs[0].Report
+		return fs[0]
 	}
-	f := fs[0].Report
+	f := fs[0]
 	r := &Report{Target: f.Target, Precision: f.Precision, Weights: f.Weights, Padding: f.Padding}
 	step := 0
-	for i, f := range fs {
-		o := f.Report
+	for i, o := range fs {
 		if i > 0 {
 			r.Function += ", "
 		}

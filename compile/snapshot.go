@@ -56,20 +56,6 @@ type SnapshotError struct {
 
 func (e *SnapshotError) Error() string { return e.Name + ": " + e.Msg }
 
-// RunTo runs the passes on p up to and including the pass named until. It rewrites p, which must not be used
-// afterwards.
-func RunTo(ctx context.Context, p *ir.Program, o Options, until string) (*Snapshot, error) {
-	if o.Target == nil {
-		o.Target = target.H13
-	}
-	d := newDriver(ctx, o)
-	d.until = until
-	if err := d.allPasses(p); err != nil {
-		return nil, err
-	}
-	return d.snapshot(), nil
-}
-
 // Next returns the pass that runs first when the compilation is resumed, "" after the last.
 func (s *Snapshot) Next() string {
 	names := append(passes.Names(), "")
@@ -78,10 +64,10 @@ func (s *Snapshot) Next() string {
 
 func (d *driver) snapshot() *Snapshot {
 	return &Snapshot{
-		After: d.until,
+		After: d.o.Until,
 		options: header{
 			Format:    snapshotFormat,
-			After:     d.until,
+			After:     d.o.Until,
 			Target:    d.o.Target.Name,
 			Precision: d.o.precision(),
 			Place:     d.o.Place,
@@ -91,53 +77,38 @@ func (d *driver) snapshot() *Snapshot {
 	}
 }
 
-// RunTo runs further passes, up to and including the one named until.
-func (s *Snapshot) RunTo(ctx context.Context, o Options, until string) (*Snapshot, error) {
+// Compile runs the remaining passes, up to Options.Until, and passes on the same parts as an uninterrupted compilation.
+// Target, precision, place, functions, shapes and the name of the input are those of the interrupted compilation.
+func (s *Snapshot) Compile(ctx context.Context, o Options, to Sink) error {
 	at := func(name string) int { return slices.Index(passes.Names(), name) }
-	if at(until) < at(s.After) {
-		return nil, &SnapshotError{s.options.Input, fmt.Sprintf("pass %s runs before %s, which ran already", until,
+	if o.Until != "" && at(o.Until) < at(s.After) {
+		return &SnapshotError{s.options.Input, fmt.Sprintf("pass %s runs before %s, which ran already", o.Until,
 			s.After)}
 	}
-	d, err := s.resume(ctx, o, until)
-	if err != nil {
-		return nil, err
-	}
-	return d.snapshot(), nil
-}
-
-// Compile runs the remaining passes and builds the pair, with the same result as an uninterrupted compilation. Target,
-// precision, place, functions, shapes and the name of the input are those of the interrupted compilation.
-func (s *Snapshot) Compile(ctx context.Context, o Options) (*Result, error) {
-	d, err := s.resume(ctx, o, "")
-	if err != nil {
-		return nil, err
-	}
-	return d.finish()
-}
-
-func (s *Snapshot) resume(ctx context.Context, o Options, until string) (*driver, error) {
 	t, err := target.Lookup(s.options.Target)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if o.Provenance {
-		return nil, &SnapshotError{s.options.Input, "a program between passes has no record of where it came from; " +
+		return &SnapshotError{s.options.Input, "a program between passes has no record of where it came from; " +
 			"compile the model for a debug database"}
 	}
 	o.Target, o.Precision, o.Place, o.InputName = t, s.options.Precision, s.options.Place, s.options.Input
-	d := newDriver(ctx, o)
-	d.until = until
+	d, err := newDriver(ctx, o, to)
+	if err != nil {
+		return err
+	}
 	for _, u := range s.units {
 		o := d.passOptions()
 		o.Shapes = u.shapes
 		if err := passes.Resume(ctx, u.state, o); err != nil {
-			return nil, err
+			return err
 		}
 		v := d.unit(u.name, u.state)
 		v.shapes = u.shapes
 		d.units = append(d.units, v)
 	}
-	return d, nil
+	return d.finish()
 }
 
 // Encode returns the text and the section of large constants, whose parts follow each other.

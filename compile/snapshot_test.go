@@ -77,16 +77,23 @@ func TestResumedCompilationsOfRealModels(t *testing.T) {
 	}
 }
 
+// runTo compiles a program up to a pass.
+func runTo(ctx context.Context, p *ir.Program, o compile.Options, pass string) (s *compile.Snapshot, err error) {
+	o.Until = pass
+	err = compile.Compile(ctx, p, o, compile.Sink{Snapshot: compile.To(&s)})
+	return s, err
+}
+
 func checkResume(t *testing.T, o compile.Options, after []string, p func() *ir.Program) {
 	t.Helper()
 	ctx := context.Background()
-	r, err := compile.Compile(ctx, p(), o)
+	r, err := compile.All(ctx, p(), o)
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := written(t, r)
 	for _, pass := range after {
-		s, err := compile.RunTo(ctx, p(), o, pass)
+		s, err := runTo(ctx, p(), o, pass)
 		if err != nil {
 			t.Fatalf("to %s: %v", pass, err)
 		}
@@ -103,11 +110,11 @@ func checkResume(t *testing.T, o compile.Options, after []string, p func() *ir.P
 		if again, _, err := s.Encode(); err != nil || !bytes.Equal(again, text) {
 			t.Errorf("after %s the text read and written is another (error %v):\n%s\nwas\n%s", pass, err, again, text)
 		}
-		r, err := s.Compile(ctx, compile.Options{VerifyEach: true})
-		if err != nil {
+		var r compile.Result
+		if err := s.Compile(ctx, compile.Options{VerifyEach: true}, r.All()); err != nil {
 			t.Fatalf("from %s: %v", pass, err)
 		}
-		got := written(t, r)
+		got := written(t, &r)
 		if !bytes.Equal(got.Container, want.Container) || !bytes.Equal(got.Descriptor, want.Descriptor) {
 			t.Errorf("resumed after %s the pair has other bytes", pass)
 		}
@@ -118,7 +125,7 @@ func checkResume(t *testing.T, o compile.Options, after []string, p func() *ir.P
 func TestResumeKeepsAPlaceWrittenByHand(t *testing.T) {
 	ctx := context.Background()
 	p := program(t, interruptible["functions"])
-	s, err := compile.RunTo(ctx, p, compile.Options{}, "place")
+	s, err := runTo(ctx, p, compile.Options{}, "place")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -133,8 +140,8 @@ func TestResumeKeepsAPlaceWrittenByHand(t *testing.T) {
 	if s, err = compile.ReadSnapshot("test.ir", []byte(moved), nil); err != nil {
 		t.Fatal(err)
 	}
-	r, err := s.Compile(ctx, compile.Options{})
-	if err != nil {
+	var r compile.Result
+	if err := s.Compile(ctx, compile.Options{}, r.All()); err != nil {
 		t.Fatal(err)
 	}
 	if f := r.Functions[0].Report; f.CPUOps != 1 || f.EngineOps != 0 {
@@ -145,15 +152,16 @@ func TestResumeKeepsAPlaceWrittenByHand(t *testing.T) {
 // TestResumeRunsForwardsOnly checks that a pass that ran cannot be run again by name.
 func TestResumeRunsForwardsOnly(t *testing.T) {
 	ctx := context.Background()
-	s, err := compile.RunTo(ctx, program(t, interruptible["fused"]), compile.Options{}, "canonicalise")
+	s, err := runTo(ctx, program(t, interruptible["fused"]), compile.Options{}, "canonicalise")
 	if err != nil {
 		t.Fatal(err)
 	}
 	var bad *compile.SnapshotError
-	if _, err := s.RunTo(ctx, compile.Options{}, "fold-constants"); !errors.As(err, &bad) {
+	to := compile.Sink{Snapshot: compile.To(&s)}
+	if err := s.Compile(ctx, compile.Options{Until: "fold-constants"}, to); !errors.As(err, &bad) {
 		t.Errorf("error %v, want a SnapshotError", err)
 	}
-	if s, err = s.RunTo(ctx, compile.Options{}, "place"); err != nil || s.After != "place" {
+	if err = s.Compile(ctx, compile.Options{Until: "place"}, to); err != nil || s.After != "place" {
 		t.Errorf("snapshot %+v, error %v", s, err)
 	}
 }
@@ -162,7 +170,7 @@ func TestResumeRunsForwardsOnly(t *testing.T) {
 func FuzzReadSnapshot(f *testing.F) {
 	for _, name := range []string{"fused", "state", "functions", "loop"} {
 		for _, pass := range []string{"select-function", "place"} {
-			s, err := compile.RunTo(context.Background(), program(f, interruptible[name]), compile.Options{}, pass)
+			s, err := runTo(context.Background(), program(f, interruptible[name]), compile.Options{}, pass)
 			if err != nil {
 				f.Fatal(err)
 			}
@@ -189,7 +197,8 @@ func FuzzReadSnapshot(f *testing.F) {
 			t.Fatalf("after %q", s.After)
 		}
 		// The content of a text may be wrong, but must not end the process.
-		if _, err := s.Compile(context.Background(), compile.Options{}); err != nil {
+		var r compile.Result
+		if err := s.Compile(context.Background(), compile.Options{}, r.All()); err != nil {
 			t.Log(err)
 		}
 	})

@@ -35,7 +35,7 @@ func program(t testing.TB, funcs string) *ir.Program {
 func compiled(t testing.TB, funcs string, o compile.Options) (*compile.Result, *sim.Machine) {
 	t.Helper()
 	o.VerifyEach = true
-	r, err := compile.Compile(context.Background(), program(t, funcs), o)
+	r, err := compile.All(context.Background(), program(t, funcs), o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -325,7 +325,7 @@ func TestStateOfUnknownExtentsIsRefused(t *testing.T) {
 	{{"x", [[1, 5], [3, 3]]}})))] {
 	tensor<fp16, [1, 3]> y = coreml_update_state(state = s, value = x);
 	} -> (y);`
-	_, err := compile.Compile(t.Context(), program(t, text), compile.Options{})
+	_, err := compile.All(t.Context(), program(t, text), compile.Options{})
 	if err == nil || !strings.Contains(err.Error(), "writes a value of type tensor<fp16, [?, 3]> to state s") {
 		t.Errorf("got %v", err)
 	}

@@ -1,7 +1,6 @@
 package compile
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"io"
@@ -9,11 +8,11 @@ import (
 	"github.com/zinc-compiler/zinc/emit/hwx"
 )
 
-// store writes the container to where the options say, finds its hash and returns its bytes, if they are kept.
+// store writes the container to where the sink wants it, finds its hash and returns its bytes, if they are kept.
 func (d *driver) store(f *hwx.File) ([]byte, error) {
-	keep := d.o.Store
+	keep := d.sink.Container
 	if keep == nil {
-		keep = inMemory
+		keep = discard
 	}
 	h := sha256.New()
 	data, err := keep(f.Size, func(w io.Writer) error {
@@ -35,16 +34,7 @@ func (d *driver) keep(f *hwx.File, data []byte) {
 		return
 	}
 	f.Keep(data)
-	if d.o.PairOnly {
-		d.image.Text = nil
-	}
+	d.image.Text = nil
 }
 
-// Discard is an Options.Store for a container whose bytes nobody reads: only its hash is computed.
-func Discard(_ int64, write func(w io.Writer) error) ([]byte, error) { return nil, write(io.Discard) }
-
-func inMemory(size int64, write func(w io.Writer) error) ([]byte, error) {
-	b := bytes.NewBuffer(make([]byte, 0, size))
-	err := write(b)
-	return b.Bytes(), err
-}
+func discard(_ int64, write func(w io.Writer) error) ([]byte, error) { return nil, write(io.Discard) }

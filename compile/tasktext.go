@@ -41,8 +41,8 @@ type taskHeader struct {
 
 // TaskText returns the tasks of the pair, which are programs in the order of the container's
 // procedures, as text, and the section of constants and descriptor, whose parts follow each other.
-func (r *Result) TaskText(programs []td.Program) (text []byte, data [][]byte, err error) {
-	h := taskHeader{Image: *r.image, End: endOf(r.HWX)}
+func (b *Built) TaskText(programs []td.Program) (text []byte, data [][]byte, err error) {
+	h := taskHeader{Image: *b.image, End: endOf(b.HWX)}
 	codec, err := td.CodecFor(hwx.TaskVersion(h.Image.CPUSubtype))
 	if err != nil {
 		return nil, nil, err
@@ -63,18 +63,18 @@ func (r *Result) TaskText(programs []td.Program) (text []byte, data [][]byte, er
 		}
 		h.Relocations = append(h.Relocations, lanes)
 	}
-	desc, err := e5.Bytes(r.E5)
+	desc, err := e5.Bytes(b.E5)
 	if err != nil {
 		return nil, nil, err
 	}
-	if r.image.Stream != nil {
-		consts := r.HWX.ConstantBytes()
-		if consts == nil { // Options.Store kept nothing
-			var b bytes.Buffer
-			if _, err := r.image.Stream.WriteTo(&b); err != nil {
+	if b.image.Stream != nil {
+		consts := b.HWX.ConstantBytes()
+		if consts == nil { // Sink.Container kept nothing
+			var all bytes.Buffer
+			if _, err := b.image.Stream.WriteTo(&all); err != nil {
 				return nil, nil, err
 			}
-			consts = b.Bytes()
+			consts = all.Bytes()
 		}
 		data, h.Constants = append(data, consts), len(consts)
 	}
@@ -89,18 +89,18 @@ func (r *Result) TaskText(programs []td.Program) (text []byte, data [][]byte, er
 	if err != nil {
 		return nil, nil, err
 	}
-	var b bytes.Buffer
-	if err := td.WriteText(&b, programs); err != nil {
+	var words bytes.Buffer
+	if err := td.WriteText(&words, programs); err != nil {
 		return nil, nil, err
 	}
-	first, rest, _ := bytes.Cut(b.Bytes(), []byte("\n"))
+	first, rest, _ := bytes.Cut(words.Bytes(), []byte("\n"))
 	return slices.Concat(first, []byte("\n"+imageMark), head, []byte("\n"), rest), data, nil
 }
 
 // IsTaskText reports whether text begins like the text of a TaskText.
 func IsTaskText(text []byte) bool { return bytes.HasPrefix(text, []byte(td.TextMagic)) }
 
-// ReadTaskText reads what Result.TaskText returned. Data must not be modified. Errors name the text and the line.
+// ReadTaskText reads what Built.TaskText returned. Data must not be modified. Errors name the text and the line.
 func ReadTaskText(name string, text, data []byte) (*TaskText, error) {
 	bad := func(format string, args ...any) error { return &SnapshotError{name, fmt.Sprintf(format, args...)} }
 	programs, err := td.ReadText(string(text))

@@ -14,18 +14,18 @@ func (d *driver) callTime() func(s *passes.State) (*passes.CallTime, error) {
 	}
 	return func(s *passes.State) (*passes.CallTime, error) {
 		t := &driver{
-			ctx:        d.ctx,
-			o:          Options{Target: d.o.Target, FullTD: d.o.FullTD},
-			codec:      d.codec,
-			names:      map[string]int{},
-			estimating: true,
-			timed:      true,
+			ctx:   d.ctx,
+			o:     Options{Target: d.o.Target, FullTD: d.o.FullTD},
+			to:    tasks,
+			codec: d.codec,
+			names: map[string]int{},
+			trial: true,
 		}
 		t.sec.Workers = d.o.Workers
 		u := t.unit(s.Func.Name, s)
 		u.rep.Estimate = new(Estimate)
 		t.units = []*unit{u}
-		if err := t.lower(false); err != nil {
+		if err := t.lower(); err != nil {
 			return nil, err
 		}
 		desc, err := t.descriptor()
@@ -50,8 +50,8 @@ func (d *driver) callTime() func(s *passes.State) (*passes.CallTime, error) {
 	}
 }
 
-// timer returns a lower.Segment.Emit for the next procedure that keeps only the estimated times of its tasks.
-func (u *unit) timer() func(t *td.Task, relocs []int, follow int) error {
+// timer returns an emitFunc for the next procedure that keeps only the estimated times of its tasks.
+func (u *unit) timer() emitFunc {
 	k := len(u.times)
 	u.times = append(u.times, nil)
 	return func(t *td.Task, _ []int, _ int) error {

@@ -84,7 +84,7 @@ type originRecorder struct{ fn string }
 
 func (r *originRecorder) value(v *Value, what string, user *Origin) {
 	switch {
-	case v.Origin != nil:
+	case v.Origin != nil && (v.Origin.Stmt != nil || len(v.Origin.From) > 0): // otherwise it was forgotten
 	case user != nil && v.Name == "":
 		v.Origin = user
 	default:

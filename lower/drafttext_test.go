@@ -16,6 +16,7 @@ func segmentOf(g *irbuild.Graph, outs ...*ir.Value) *Segment {
 	body := g.Program().Funcs[0].Body
 	seg := &Segment{
 		Codec:   td.V7,
+		Keep:    true,
 		Name:    "s",
 		Ops:     body.Ops,
 		Inputs:  body.Params,

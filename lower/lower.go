@@ -26,10 +26,10 @@ type Segment struct {
 	// Codec writes the tasks.
 	Codec *td.Codec
 	// Emit, if set, is called with each task in order, the kernel-DMA lanes whose base address points into the constant
-	// section, and the number of tasks that follow. A task stays as it is until the next call. With EmitOnly it gets
-	// all that is kept of the tasks: Procedure.Tasks, Stores and Held are empty.
-	Emit     func(t *td.Task, relocs []int, follow int) error
-	EmitOnly bool
+	// section, and the number of tasks that follow. A task stays as it is until the next call.
+	Emit func(t *td.Task, relocs []int, follow int) error
+	// Keep fills in Procedure.Tasks, Stores and Held, which take as much memory as the program.
+	Keep bool
 }
 
 // Surface is one port of a procedure: a tensor in the layout the engine reads.
@@ -174,7 +174,7 @@ func Lower(seg *Segment, t *target.Table, sec *weights.Section) (*Procedure, err
 		return nil, err
 	}
 	b.read = nil // only rules look at it
-	if seg.EmitOnly {
+	if !seg.Keep {
 		b.vals = nil // the drafts have what tasks need
 	}
 	if err := b.plan(Planners); err != nil {

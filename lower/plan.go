@@ -71,15 +71,15 @@ func (b *builder) procedure(seg *Segment) (*Procedure, error) {
 		Resident: b.resident, Constants: b.consts,
 		Infos: make([]TaskInfo, 0, len(b.drafts)),
 	}
-	if !seg.EmitOnly {
+	if seg.Keep {
 		p.Stores, p.Held = b.heldValues(seg)
 	}
 	b.vals = nil
-	var last [2]td.Task // with EmitOnly: Emit may read a task until the next one is emitted
+	var last [2]td.Task // unless tasks are kept: Emit may read a task until the next one is emitted
 	for i, d := range b.drafts {
 		b.drafts[i] = nil
 		t := &last[i%2]
-		if !seg.EmitOnly {
+		if seg.Keep {
 			t = td.New()
 		}
 		*t = td.Task{}
@@ -93,7 +93,7 @@ func (b *builder) procedure(seg *Segment) (*Procedure, error) {
 				return nil, fmt.Errorf("segment %s task %d: %w", seg.Name, i, err)
 			}
 		}
-		if !seg.EmitOnly {
+		if seg.Keep {
 			p.Tasks = append(p.Tasks, t)
 		}
 	}

@@ -85,7 +85,7 @@ func decompose(s *State) error {
 	}
 	s.markInPlace(s.Func.Body.Ops)
 	return s.rewrite(func(r *rewriter, op *ir.Op) error {
-		if decompositionsOf[op.Def.Operation] == nil || s.floatsOnly && exact(op) {
+		if decompositionsOf[op.Def.Operation] == nil {
 			r.keep(op)
 			return nil
 		}
@@ -109,31 +109,6 @@ func decompose(s *State) error {
 		}
 		return nil
 	})
-}
-
-// exact reports whether an operation has no error of its own, however it is written: it moves elements, or its results
-// are not floating-point numbers.
-func exact(op *ir.Op) bool {
-	return op.Def.Exact() || !op.Results[0].Type.DType.IsFloat()
-}
-
-// Parts returns the reference with its operations written as decompositions, where they have any, to determine the
-// errors that these add up to. It returns nil if no operation has one. Exact operations stay, since they add no error.
-func (s *State) Parts() (*ir.Func, error) {
-	if s.Reference == nil || !slices.ContainsFunc(s.Reference.Body.Ops, func(op *ir.Op) bool {
-		return op.Place.Unit == ir.Engine && op.Place.Rule == RuleDecomposed
-	}) {
-		return nil, nil
-	}
-	t := &State{Options: s.Options, Program: s.Program, Func: ir.CloneFunc(s.Reference, s.Reference.Name)}
-	t.Origins, t.floatsOnly, t.made16, t.computed = false, true, s.made16, s.computed
-	if err := decompose(t); err != nil {
-		return nil, err
-	}
-	for op := range t.parts {
-		op.Place = ir.Place{Unit: ir.Engine, Rule: RuleDecomposed}
-	}
-	return t.Func, nil
 }
 
 // accept reports how the engine computes an operation, by a rule or as a decomposition, or why it does not.

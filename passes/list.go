@@ -108,8 +108,8 @@ type Options struct {
 	// placements with it; if it is nil, placement knows only the times of operations lowered alone.
 	CallTime func(s *State) (*CallTime, error)
 
-	// NoReference leaves out State.Reference. Passes keep of it what they need, until place.
-	NoReference bool
+	// KeepReference keeps State.Reference. Without it passes keep what they need of it, until place.
+	KeepReference bool
 
 	// Memory, if not nil, is what earlier compilations of the same model have computed.
 	Memory *Memory
@@ -141,24 +141,23 @@ type State struct {
 	// Func.Body.Outputs.
 	States         []StateBuffer
 	VisibleOutputs int
-	// Reference is the function as it was at pass keep-reference, nil with Options.NoReference.
+	// Reference is the function as it was at pass keep-reference, nil without Options.KeepReference.
 	Reference *ir.Func
 	// Refusals contains the reason why each operation on the CPU is there, if it is known in detail.
 	Refusals map[*ir.Op]*target.Refusal
 	// Compressed are the compressed constants that folding made dense, in source order.
 	Compressed []*Compressed
 
-	after      string                     // the pass that ran last
-	folded     int64                      // bytes of constants that folding computed, except weights
-	expanded   int64                      // bytes of decompressed weights
-	fresh      int                        // values named by passes
-	derived    map[*ir.Value]bool         // made by decompressing
-	accepted   map[*ir.Op]accepted        // operations that the engine accepts
-	parts      map[*ir.Op]decomposedFrom  // operations that decompose wrote
-	half       map[*ir.Op]*target.Refusal // why operations stayed in fp32 although fp16 was requested
-	made16     map[string]*ir.Const       // constants that decompositions computed, by what they depend on
-	computed   *computedConstants         // constants that decompositions computed from others
-	floatsOnly bool                       // decompose leaves exact operations alone
+	after    string                     // the pass that ran last
+	folded   int64                      // bytes of constants that folding computed, except weights
+	expanded int64                      // bytes of decompressed weights
+	fresh    int                        // values named by passes
+	derived  map[*ir.Value]bool         // made by decompressing
+	accepted map[*ir.Op]accepted        // operations that the engine accepts
+	parts    map[*ir.Op]decomposedFrom  // operations that decompose wrote
+	half     map[*ir.Op]*target.Refusal // why operations stayed in fp32 although fp16 was requested
+	made16   map[string]*ir.Const       // constants that decompositions computed, by what they depend on
+	computed *computedConstants         // constants that decompositions computed from others
 	// Gone are the operations that passes removed, in the order of removal; recorded with Options.Origins.
 	Gone []Gone
 

@@ -59,7 +59,7 @@ func place(s *State) error {
 	if err := s.apply(p); err != nil {
 		return err
 	}
-	if s.NoReference {
+	if !s.KeepReference {
 		s.Reference = nil
 	}
 	placeReference(s)
@@ -355,7 +355,7 @@ func (s *State) keepDecomposable() {
 // keepReference copies the function and places the copy's operations, so that the interpreter knows what the engine
 // would round.
 func keepReference(s *State) error {
-	if s.NoReference {
+	if !s.KeepReference {
 		s.keepDecomposable()
 		return nil
 	}

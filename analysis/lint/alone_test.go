@@ -39,7 +39,7 @@ func repeats(t *testing.T, c *witness.Cut, in tensors, e *witness.Evidence) {
 		t.Fatalf("%v\n%s", err, text.MIL)
 	}
 	defer m.Close()
-	r, err := compile.Compile(ctx, m.Program, options)
+	r, err := compile.All(ctx, m.Program, options)
 	if err != nil {
 		t.Fatalf("%v\n%s", err, text.MIL)
 	}
@@ -83,7 +83,7 @@ func TestEveryRuleIsShownAlone(t *testing.T) {
 			}
 			_, words, _ := strings.Cut(string(a.Comment), "ranges ")
 			words, _, _ = strings.Cut(words, "\n")
-			r, err := compile.Compile(context.Background(), openText(t, a.Files[0].Data).Program, options)
+			r, err := compile.All(context.Background(), openText(t, a.Files[0].Data).Program, options)
 			if err != nil {
 				t.Fatal(err)
 			}

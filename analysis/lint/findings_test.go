@@ -65,7 +65,7 @@ func compiledAgain(t *testing.T, path string) *compile.Result {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { m.Close() })
-	r, err := compile.Compile(t.Context(), m.Program, options)
+	r, err := compile.All(t.Context(), m.Program, options)
 	if err != nil {
 		t.Fatal(err)
 	}

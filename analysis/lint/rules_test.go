@@ -94,7 +94,7 @@ func rerun(t *testing.T, text []byte, f *Finding, ranges map[string]Interval) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := compile.Compile(ctx, openText(t, text).Program, options)
+	r, err := compile.All(ctx, openText(t, text).Program, options)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/zinc-compiler/zinc/analysis/lint/interval"
 	"github.com/zinc-compiler/zinc/analysis/lint/witness"
@@ -154,43 +153,63 @@ type Finding struct {
 	typ string
 }
 
-// Run judges each function of p as the passes leave it, and compiles p if inputs are searched for. p must not be used
-// afterwards.
+// Run judges each function of p as the passes leave it, and builds the pair if inputs are searched for. p must not be
+// used afterwards.
 func Run(ctx context.Context, p *ir.Program, o Options) (*Report, error) {
 	files := p.Files
 	co := o.Compile
 	if co.Target == nil {
 		co.Target = target.H13
 	}
-	begun, err := compile.Begin(ctx, p, co)
-	if err != nil {
-		return nil, err
-	}
-	var r *compile.Result
-	machine := sync.OnceValues(func() (*sim.Machine, error) {
-		var err error
-		if r, err = begun.Finish(); err != nil {
-			return nil, err
-		}
-		return verify.Open(r)
-	})
 	rep := &Report{Target: o.Target}
 	if rep.Target == "" {
 		rep.Target = co.Target.Name
 	}
+	var all []*judged
+	var r compile.Result
+	to := r.All()
+	to.Placed = func(fs []*compile.Function) (err error) {
+		all, err = judgeAll(fs, &o)
+		if err == nil && !slices.ContainsFunc(all, func(j *judged) bool { return j.search }) {
+			err = compile.ErrStop
+		}
+		return err
+	}
+	if err := compile.Compile(ctx, p, co, to); err != nil {
+		return nil, err
+	}
+	var m *sim.Machine
+	if r.Built != nil {
+		var err error
+		if m, err = verify.Open(&r); err != nil {
+			return nil, err
+		}
+	}
+	for _, j := range all {
+		fn, err := j.finish(ctx, m, files, &o)
+		if err != nil {
+			return nil, fmt.Errorf("function %s: %w", j.Name, verify.EngineFault(&r, files, err))
+		}
+		rep.Functions = append(rep.Functions, fn)
+	}
+	return rep, nil
+}
+
+// judgeAll judges each function in its default shapes.
+func judgeAll(fs []*compile.Function, o *Options) (all []*judged, err error) {
 	known := map[string]bool{}
-	for _, f := range begun.Functions() {
+	for _, f := range fs {
 		if strings.Contains(f.Name, compile.VariantMark) {
 			continue // another shape of the function before it
 		}
 		for _, v := range f.Reference.Body.Params {
 			known[v.Name] = true
 		}
-		fn, err := function(ctx, machine, f, files, &o)
+		j, err := judgeOne(f, o)
 		if err != nil {
-			return nil, fmt.Errorf("function %s: %w", f.Name, verify.EngineFault(r, files, err))
+			return nil, fmt.Errorf("function %s: %w", f.Name, err)
 		}
-		rep.Functions = append(rep.Functions, fn)
+		all = append(all, j)
 	}
 	for n := range o.Ranges {
 		if !known[n] {
@@ -198,7 +217,7 @@ func Run(ctx context.Context, p *ir.Program, o Options) (*Report, error) {
 				strings.Join(sorted(known), ", "))
 		}
 	}
-	return rep, nil
+	return all, nil
 }
 
 func sorted(m map[string]bool) []string {
@@ -210,8 +229,17 @@ func sorted(m map[string]bool) []string {
 	return ns
 }
 
-func function(ctx context.Context, machine func() (*sim.Machine, error), f *compile.Function, files []string,
-	o *Options) (*Function, error) {
+// judged is a function whose ranges are known.
+type judged struct {
+	*compile.Function
+	out      *Function
+	sound, a *analysis // a assumes that no NaN results
+	found    []*suspect
+	ports    []*witness.Input
+	search   bool // inputs are searched for
+}
+
+func judgeOne(f *compile.Function, o *Options) (*judged, error) {
 	fn := f.Reference
 	for _, op := range fn.Body.Ops {
 		if u, ok := o.Units[UnitKey(op.Def.Name, name(op), op.Pos.Line, op.Pos.Col)]; ok {
@@ -259,18 +287,28 @@ func function(ctx context.Context, machine func() (*sim.Machine, error), f *comp
 			out.Unmodelled = append(out.Unmodelled, op.Def.Name)
 		}
 	}
+	return &judged{
+		Function: f,
+		out:      out,
+		sound:    sound,
+		a:        a,
+		found:    found,
+		ports:    ports,
+		search:   len(found) > 0 && o.Work >= 0 && allStatic(fn),
+	}, nil
+}
+
+// finish searches for inputs on a machine and returns the function with its findings.
+func (j *judged) finish(ctx context.Context, m *sim.Machine, files []string, o *Options) (*Function, error) {
 	var witnesses []*witness.Witness
-	if len(found) > 0 && o.Work >= 0 && allStatic(fn) {
-		m, err := machine()
-		if err != nil {
-			return nil, err
-		}
+	if j.search {
+		var err error
 		witnesses, err = witness.Search(ctx, witness.Subject{
-			Analysis: a,
+			Analysis: j.a,
 			Machine:  m,
-			Name:     f.Name,
-			Inputs:   ports,
-		}, suspicions(found), witness.Options{
+			Name:     j.Name,
+			Inputs:   j.ports,
+		}, suspicions(j.found), witness.Options{
 			Compile: o.Compile,
 			Judge:   judge,
 			Samples: o.Samples,
@@ -286,18 +324,18 @@ func function(ctx context.Context, machine func() (*sim.Machine, error), f *comp
 			return nil, err
 		}
 	} else {
-		for range found {
+		for range j.found {
 			witnesses = append(witnesses, &witness.Witness{Note: "no input was searched for", Seen: interval.Nothing})
 		}
 	}
-	after := a.causes()
+	out, after := j.out, j.a.causes()
 	taints := map[*ir.Op]int{}
 	for _, op := range after {
 		taints[op]++
 	}
-	for i, p := range found {
+	for i, p := range j.found {
 		x := p.finding(witnesses[i], files, o.Source)
-		x.Behind = behind(sound, p.Op)
+		x.Behind = behind(j.sound, p.Op)
 		if op := after[p.Op]; op != nil {
 			x.First, x.FirstLine = label(op), op.Pos.Line
 		}
@@ -307,7 +345,7 @@ func function(ctx context.Context, machine func() (*sim.Machine, error), f *comp
 	slices.SortStableFunc(out.Findings, func(a, b *Finding) int {
 		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Col, b.Col))
 	})
-	out.Roots = roots(a, files, out.Findings)
+	out.Roots = roots(j.a, files, out.Findings)
 	out.group()
 	return out, nil
 }

@@ -112,7 +112,7 @@ func (s *engineScore) run(t *testing.T, dir string) error {
 		s.pure++
 	}
 	name := filepath.Base(dir)
-	r, err := compile.Compile(context.Background(), m.Program, compile.Options{
+	r, err := compile.All(context.Background(), m.Program, compile.Options{
 		Precision: "fp16",
 		Place:     passes.PlaceEngine,
 		InputName: "model.mil",

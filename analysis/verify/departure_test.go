@@ -74,7 +74,7 @@ func checked(t *testing.T, r *compile.Result, m *sim.Machine) *Result {
 
 // TestFirstDepartureNamesTheChangedTask changes one task in the bytes of a container.
 func TestFirstDepartureNamesTheChangedTask(t *testing.T) {
-	r, err := compile.Compile(t.Context(), chain(t), compile.Options{})
+	r, err := compile.All(t.Context(), chain(t), compile.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -162,7 +162,7 @@ func reshaped(t *testing.T) *compile.Result {
 	g := irbuild.New(7)
 	y := g.Op("linear", "x", g.Input(3, 2), "weight", g.Weights(32, 2))
 	g.Output(g.Op("reshape", "x", y, "shape", []int{1, 96}))
-	r, err := compile.Compile(t.Context(), g.Program(), compile.Options{})
+	r, err := compile.All(t.Context(), g.Program(), compile.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -232,7 +232,7 @@ func TestDepartureInALaterCall(t *testing.T) {
 	if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	r, err := compile.Compile(t.Context(), open(t, path), compile.Options{})
+	r, err := compile.All(t.Context(), open(t, path), compile.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -29,7 +29,7 @@ func TestEngineFaultNamesStatement(t *testing.T) {
 	}
 	p := open(t, path)
 	files := p.Files
-	r, err := compile.Compile(context.Background(), p, compile.Options{})
+	r, err := compile.All(context.Background(), p, compile.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

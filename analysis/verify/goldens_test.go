@@ -77,7 +77,7 @@ func TestGoldenProgramsOfPassesAreProved(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			r, err := compile.Compile(t.Context(), program(), o)
+			r, err := compile.All(t.Context(), program(), o)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -26,7 +26,7 @@ func TestLoopsOverListsAgreeWithTheInterpreter(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer m.Close()
-	r, err := compile.Compile(context.Background(), m.Program, compile.Options{})
+	r, err := compile.All(context.Background(), m.Program, compile.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

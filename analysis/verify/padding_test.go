@@ -91,7 +91,7 @@ func TestPaddingBeyondWindowsNeedsMoreTasks(t *testing.T) {
 				t.Errorf("%d tasks, want %d; %d operations on the CPU; %+v", r.Model.Tasks, c.tasks, r.Model.CPUOps,
 					r.Outputs)
 			}
-			p, err := compile.Compile(context.Background(), build(), compile.Options{})
+			p, err := compile.All(context.Background(), build(), compile.Options{})
 			if err != nil {
 				t.Fatal(err)
 			}

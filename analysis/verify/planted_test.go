@@ -285,7 +285,7 @@ func (m *planted) plantAll(t *testing.T, scores map[string]*score) {
 
 func compiled(t *testing.T, p *ir.Program) *compile.Result {
 	t.Helper()
-	r, err := compile.Compile(t.Context(), p, compile.Options{Precision: passes.PrecisionFP16})
+	r, err := compile.All(t.Context(), p, compile.Options{Precision: passes.PrecisionFP16})
 	if err != nil {
 		t.Fatal(err)
 	}

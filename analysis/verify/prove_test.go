@@ -71,7 +71,7 @@ func TestProofDecidesAsTheSimulatorDoes(t *testing.T) {
 			continue
 		}
 		t.Run(name, func(t *testing.T) {
-			r, err := compile.Compile(t.Context(), p, compile.Options{})
+			r, err := compile.All(t.Context(), p, compile.Options{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -159,7 +159,7 @@ func attention() *ir.Program {
 // TestProofFindsSwappedWeights exchanges two neighbouring numbers among the constants, which no tolerance of outputs
 // notices.
 func TestProofFindsSwappedWeights(t *testing.T) {
-	r, err := compile.Compile(t.Context(), chain(t), compile.Options{})
+	r, err := compile.All(t.Context(), chain(t), compile.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -262,7 +262,7 @@ func TestProofsNameTheFirstStatement(t *testing.T) {
 		y := g.Op("linear", "x", g.Input(4, 8), "weight", g.Weights(16, 8))
 		z := g.Op(function, "x", y)
 		g.Output(y, g.Op("softmax", "x", z, "axis", -1))
-		r, err := compile.Compile(t.Context(), g.Program(), compile.Options{Place: passes.PlaceEngine})
+		r, err := compile.All(t.Context(), g.Program(), compile.Options{Place: passes.PlaceEngine})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -295,7 +295,7 @@ func TestProofsNameTheFirstStatement(t *testing.T) {
 // TestProofsStopWhenCancelled cancels in each stage of a proof, at the first step that reports progress. The other side
 // of the first stage may report the step that it is in.
 func TestProofsStopWhenCancelled(t *testing.T) {
-	r, err := compile.Compile(t.Context(), chain(t), compile.Options{})
+	r, err := compile.All(t.Context(), chain(t), compile.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -320,7 +320,7 @@ func TestProofsStopWhenCancelled(t *testing.T) {
 func TestEqualSumsOfOtherFormsAreProved(t *testing.T) {
 	g := irbuild.New(7)
 	g.Output(g.Op("conv", "x", g.Input(1, 16, 8, 8), "weight", g.Weights(16, 16, 3, 3), "dilations", []int{2, 2}))
-	r, err := compile.Compile(t.Context(), g.Program(), compile.Options{Place: passes.PlaceEngine})
+	r, err := compile.All(t.Context(), g.Program(), compile.Options{Place: passes.PlaceEngine})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -347,7 +347,7 @@ func TestCacheAtAPositionIsProved(t *testing.T) {
 // concluded checks that the bytes of a model's pair are proved and that no statement of it is left open.
 func concluded(t *testing.T, path string, o compile.Options) {
 	t.Helper()
-	r, err := compile.Compile(t.Context(), openedModel(t, path), o)
+	r, err := compile.All(t.Context(), openedModel(t, path), o)
 	if err != nil {
 		t.Fatal(err)
 	}

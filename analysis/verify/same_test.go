@@ -44,7 +44,7 @@ func TestChangesOnTheCPUAreNotTheSameCode(t *testing.T) {
 				if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
 					t.Fatal(err)
 				}
-				r, err := compile.Compile(t.Context(), openedModel(t, path), compile.Options{Place: passes.PlaceAuto})
+				r, err := compile.All(t.Context(), openedModel(t, path), compile.Options{Place: passes.PlaceAuto})
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -157,7 +157,7 @@ func TestStatementsThatPassesRewriteAreProved(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			g := irbuild.New(5)
 			c.write(g)
-			r, err := compile.Compile(t.Context(), g.Program(), compile.Options{Place: passes.PlaceEngine})
+			r, err := compile.All(t.Context(), g.Program(), compile.Options{Place: passes.PlaceEngine})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -214,7 +214,7 @@ func TestLoopsThatConstantsDecideAreProved(t *testing.T) {
 		if err := os.WriteFile(path, []byte(strings.ReplaceAll(loop, "LIMIT", limit)), 0o666); err != nil {
 			t.Fatal(err)
 		}
-		r, err := compile.Compile(t.Context(), open(t, path), compile.Options{Place: passes.PlaceEngine})
+		r, err := compile.All(t.Context(), open(t, path), compile.Options{Place: passes.PlaceEngine})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -256,7 +256,7 @@ func TestStatesAndPositionsAreCompared(t *testing.T) {
 	now := g.Op("slice_update", "x", old, "update", update, "begin", begin, "end", end)
 	g.Op("coreml_update_state", "state", cache, "value", now)
 	g.Output(g.Op("reduce_sum", "x", now, "axes", []int{2}, "keep_dims", true))
-	r, err := compile.Compile(t.Context(), g.Program(), compile.Options{Place: passes.PlaceEngine})
+	r, err := compile.All(t.Context(), g.Program(), compile.Options{Place: passes.PlaceEngine})
 	if err != nil {
 		t.Fatal(err)
 	}

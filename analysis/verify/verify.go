@@ -95,7 +95,7 @@ func Open(r *compile.Result) (*sim.Machine, error) {
 // Run compiles p and verifies the result. p must not be used afterwards.
 func Run(ctx context.Context, p *ir.Program, o Options) (*Result, error) {
 	files := p.Files
-	r, err := compile.Compile(ctx, p, o.Compile)
+	r, err := compile.All(ctx, p, o.Compile)
 	if err != nil {
 		return nil, err
 	}

@@ -76,15 +76,14 @@ func Open(ctx context.Context, q Request) (*Side, error) {
 
 // compile sets the fields that follow from the program. It records a refusal and does not return it.
 func (s *Side) compile(ctx context.Context, p *ir.Program, o compile.Options) error {
-	var err error
 	if o.Target.TD == 0 {
 		s.noPair = "zinc writes no programs for target " + o.Target.Name
-		if s.report, err = compile.Plan(ctx, p, o); err != nil {
+		if err := compile.Compile(ctx, p, o, compile.Sink{Plan: compile.To(&s.report)}); err != nil {
 			s.noPlaces = err.Error()
 		}
 		return ctx.Err()
 	}
-	r, err := compile.Compile(ctx, p, o)
+	r, err := compile.All(ctx, p, o)
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
@@ -113,8 +112,8 @@ const notBuilt = "no pair was built"
 // estimateCost is compile without the pair.
 func (s *Side) estimateCost(ctx context.Context, p *ir.Program, o compile.Options) error {
 	s.noPair = notBuilt
-	var err error
-	if s.report, err = compile.EstimateCost(ctx, p, o); err != nil && ctx.Err() == nil {
+	err := compile.Compile(ctx, p, o, compile.Sink{Estimate: compile.To(&s.report)})
+	if err != nil && ctx.Err() == nil {
 		s.noPair = "it does not compile: " + err.Error()
 		s.noPlaces, s.refused = s.noPair, err.Error()
 	}

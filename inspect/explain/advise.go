@@ -488,7 +488,7 @@ func (s *advisor) less(r *region) (cost.Time, error) {
 	o.Func, o.Place, o.Progress, o.Shapes = r.before.Name, passes.PlaceCompute, nil, nil
 	var times [2]cost.Time
 	for i, p := range r.programs(s.p) {
-		rep, err := compile.EstimateCost(s.ctx, ir.CloneProgram(p), o)
+		rep, err := estimate(s.ctx, ir.CloneProgram(p), o)
 		if err != nil || rep.CPUOps > 0 {
 			s.parts[k] = 1
 			return 1, s.ctx.Err()
@@ -539,7 +539,7 @@ func (s *advisor) estimateCost(a *Advice, changed *ir.Program, o compile.Options
 		return err
 	}
 	o.Progress = nil // it takes less than what is reported
-	r, err := compile.EstimateCost(s.ctx, ir.CloneProgram(changed), o)
+	r, err := estimate(s.ctx, ir.CloneProgram(changed), o)
 	if err != nil {
 		return fmt.Errorf("the changed model does not compile: %w", err)
 	}

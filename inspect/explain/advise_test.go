@@ -23,8 +23,9 @@ import (
 // advised returns the report of a model and the advice for it.
 func advised(t *testing.T, p *ir.Program, o compile.Options) (*compile.Report, []explain.Advice) {
 	t.Helper()
-	now, err := compile.EstimateCost(context.Background(), ir.CloneProgram(p), o)
-	if err != nil {
+	var now *compile.Report
+	to := compile.Sink{Estimate: compile.To(&now)}
+	if err := compile.Compile(context.Background(), ir.CloneProgram(p), o, to); err != nil {
 		t.Fatal(err)
 	}
 	list, err := explain.Advise(context.Background(), p, now, explain.Options{Compile: o, Seed: 1})
@@ -83,7 +84,7 @@ func TestAdviceSavesWhatItSays(t *testing.T) {
 			}
 			changed = ir.CloneProgram(x.Rewrites[k].Program())
 		}
-		r, err := compile.Compile(context.Background(), changed, co)
+		r, err := compile.All(context.Background(), changed, co)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -183,7 +184,8 @@ func follow(t *testing.T, path string) []explain.Advice {
 		t.Fatal(err)
 	}
 	defer m.Close()
-	now, err := compile.EstimateCost(t.Context(), ir.CloneProgram(m.Program), o)
+	var now *compile.Report
+	err = compile.Compile(t.Context(), ir.CloneProgram(m.Program), o, compile.Sink{Estimate: compile.To(&now)})
 	if errors.Is(err, ir.ErrExtent) {
 		t.Skip(err) // a value grows beyond the limit of a shape
 	}
@@ -205,8 +207,9 @@ func follow(t *testing.T, path string) []explain.Advice {
 			}
 			changed = reopened(t, dir).Program
 		}
-		after, err := compile.EstimateCost(t.Context(), ir.CloneProgram(changed), co)
-		if err != nil {
+		var after *compile.Report
+		to := compile.Sink{Estimate: compile.To(&after)}
+		if err := compile.Compile(t.Context(), ir.CloneProgram(changed), co, to); err != nil {
 			t.Fatalf("%s: %v", nameOf(a), err)
 		}
 		t.Logf("%s: %s us, promised %s, followed %s", nameOf(a), a.Before, a.After, after.CallTime())
@@ -244,8 +247,9 @@ func TestAdviceLeavesOutWhatSavesNothing(t *testing.T) {
 func TestAdviseStopsWhereTheWorkEnds(t *testing.T) {
 	m := open(t, "products.mil")
 	o := compile.Options{Target: target.H13, Precision: "declared", Place: "auto", SplitKernel: true}
-	now, err := compile.EstimateCost(t.Context(), ir.CloneProgram(m.Program), o)
-	if err != nil {
+	var now *compile.Report
+	to := compile.Sink{Estimate: compile.To(&now)}
+	if err := compile.Compile(t.Context(), ir.CloneProgram(m.Program), o, to); err != nil {
 		t.Fatal(err)
 	}
 	search := func(work int64) *explain.Search {

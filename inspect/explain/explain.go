@@ -11,6 +11,7 @@ import (
 	"github.com/zinc-compiler/zinc/compile"
 	"github.com/zinc-compiler/zinc/compile/provenance"
 	"github.com/zinc-compiler/zinc/ir"
+	"github.com/zinc-compiler/zinc/lower"
 	"github.com/zinc-compiler/zinc/lower/td"
 	"github.com/zinc-compiler/zinc/target"
 )
@@ -47,14 +48,13 @@ func Explain(ctx context.Context, p *ir.Program, at Place, o Options) (*Answer, 
 		a.File = p.Files[pos.File]
 	}
 	o.Compile.Provenance = true
-	build := compile.Compile
-	if a.PlacedOnly = o.Compile.Target.TD == 0; a.PlacedOnly {
-		build = compile.Place
-	}
+	a.PlacedOnly = o.Compile.Target.TD == 0
 	var stmts []int
+	var db *provenance.DB
 	var made *provenance.Made
 	words := map[int][]byte{} // of the tasks of made
-	look := func(db *provenance.DB, text []byte) {
+	look := func(x *provenance.DB, text []byte) error {
+		db = x
 		for i := range db.Statements {
 			t := &db.Statements[i]
 			if t.Func == a.Function && t.Name == a.Name && t.Op == a.Op && t.Line == a.Line {
@@ -66,49 +66,49 @@ func Explain(ctx context.Context, p *ir.Program, at Place, o Options) (*Answer, 
 			x := &db.Tasks[i]
 			words[i] = bytes.Clone(text[x.Offset:][:4*x.Words])
 		}
+		return nil
 	}
-	co := o.Compile
-	co.Unheld, co.Store = true, compile.Discard
+	var rep *compile.Report
+	ports := map[string]lower.Surface{}
+	to := compile.Sink{Database: look, Report: compile.To(&rep), Procedure: func(p *lower.Procedure) error {
+		for _, s := range slices.Concat(p.Inputs, p.Outputs) {
+			ports[s.Name] = s
+		}
+		return nil
+	}}
+	if a.PlacedOnly {
+		to = compile.Sink{Database: look, Plan: compile.To(&rep)}
+	}
 	state := s.state()
 	faster := o.Rewrites && s.index >= 0 && len(s.op.Results) == 1 &&
 		slices.ContainsFunc(Recipes, func(r Recipe) bool { return r.For("", s.op.Def.Operation) })
 	program := p
 	alone := o.Again != nil && s.op != nil // what is asked below of other statements is asked of p
 	if alone {
-		co.Recorded = look
 		p, s = nil, nil
 	} else {
 		program = ir.CloneProgram(p)
 	}
-	r, err := build(ctx, program, co)
-	if err != nil {
+	if err := compile.Compile(ctx, program, o.Compile, to); err != nil {
 		return nil, err
 	}
-	a.Precision = r.Report.Precision
-	db := r.Provenance
-	switch {
-	case made != nil:
-	case a.PlacedOnly:
-		look(db, nil)
-	default:
-		look(db, r.HWX.TextBytes())
-	}
+	a.Precision = rep.Precision
 	if !alone {
 		a.widely(db, made, s)
 	}
-	a.operators(db, made, r)
-	a.tasks(db, made, r, o.Compile.Target, words)
+	a.operators(db, made, rep)
+	a.tasks(db, made, rep, o.Compile.Target, words)
 	a.constants(db, made, stmts)
-	a.ports(db, made, r)
-	a.numerics(r)
-	a.states(r, state)
-	if r.Report.Estimate != nil && len(a.Tasks) > 0 {
-		a.CostError = r.Report.Estimate.Known
+	a.ports(db, made, ports)
+	a.numerics(rep)
+	a.states(rep, state)
+	if rep.Estimate != nil && len(a.Tasks) > 0 {
+		a.CostError = rep.Estimate.Known
 	}
 	// What the compilation made is not kept while others run, but for the sums with which rewrites are compared.
-	no, now := a.Refused(), sumsOf(r.Report)
+	no, now := a.Refused(), sumsOf(rep)
 	hazards := o.Hazards && !a.PlacedOnly && a.Op != ir.StmtConst && a.Op != ir.StmtParam && a.onEngine()
-	r, db, made = nil, nil, nil
+	rep, db, made, program, ports = nil, nil, nil, nil, nil
 	again := o.Again
 	if !alone {
 		again = func() (*ir.Program, error) { return ir.CloneProgram(p), nil }
@@ -209,10 +209,10 @@ func operatorOf(fn string, o *compile.OpReport) Operator {
 }
 
 // operators lists the operations that the statement was lowered to, and the passes that changed them.
-func (a *Answer) operators(db *provenance.DB, made *provenance.Made, r *compile.Result) {
+func (a *Answer) operators(db *provenance.DB, made *provenance.Made, r *compile.Report) {
 	reports := map[string]*compile.Report{}
-	for _, f := range r.Functions {
-		reports[f.Name] = f.Report
+	for _, f := range r.Each() {
+		reports[f.Function] = f
 	}
 	note := func(ref provenance.Ref) {
 		for _, p := range db.Source(ref).Passes {
@@ -250,9 +250,9 @@ func (a *Answer) operators(db *provenance.DB, made *provenance.Made, r *compile.
 				x.By += ", "
 			}
 			x.By += db.Statements[k].Op + " " + db.Statements[k].Name
-			for _, f := range r.Functions {
-				for n := range f.Report.Ops {
-					if y := &f.Report.Ops[n]; x.Refusal == nil && f.Name == db.Statements[k].Func &&
+			for _, f := range r.Each() {
+				for n := range f.Ops {
+					if y := &f.Ops[n]; x.Refusal == nil && f.Function == db.Statements[k].Func &&
 						y.Name == db.Statements[k].Name {
 						x.Refusal = y.Refusal
 					}
@@ -268,7 +268,7 @@ func (a *Answer) operators(db *provenance.DB, made *provenance.Made, r *compile.
 }
 
 // tasks lists the tasks and the fields of their words, which are in text by task.
-func (a *Answer) tasks(db *provenance.DB, made *provenance.Made, r *compile.Result, on *target.Table,
+func (a *Answer) tasks(db *provenance.DB, made *provenance.Made, r *compile.Report, on *target.Table,
 	text map[int][]byte) {
 	type key struct {
 		procedure string
@@ -279,8 +279,8 @@ func (a *Answer) tasks(db *provenance.DB, made *provenance.Made, r *compile.Resu
 		x := &db.Tasks[i]
 		tasks[key{db.Procedures[x.Procedure].Name, int(x.Index)}] = compile.TaskReport{}
 	}
-	for _, f := range r.Functions {
-		for _, t := range f.Report.TaskList {
+	for _, f := range r.Each() {
+		for _, t := range f.TaskList {
 			k := key{t.Procedure, t.Task}
 			if _, ok := tasks[k]; ok {
 				tasks[k] = t
@@ -412,7 +412,7 @@ func inputReaders(db *provenance.DB, s *found) []int {
 }
 
 // ports lists surfaces and operations of the descriptor.
-func (a *Answer) ports(db *provenance.DB, made *provenance.Made, r *compile.Result) {
+func (a *Answer) ports(db *provenance.DB, made *provenance.Made, ports map[string]lower.Surface) {
 	for _, i := range made.Surfaces {
 		x := &db.Surfaces[i]
 		s := Surface{
@@ -423,19 +423,11 @@ func (a *Answer) ports(db *provenance.DB, made *provenance.Made, r *compile.Resu
 			Address:   x.Address,
 			Size:      x.Size,
 		}
-		for _, f := range r.Functions {
-			for _, p := range f.Procedures {
-				if p.Name != s.Procedure {
-					continue
-				}
-				for _, y := range append(slices.Clone(p.Inputs), p.Outputs...) {
-					if n := len(y.Dims); y.Name == s.Name && n > 0 {
-						s.Row = y.Dims[n-1]
-						if n > 1 {
-							s.RowBytes = y.Stride[n-2]
-						}
-					}
-				}
+		y := ports[s.Name]
+		if n := len(y.Dims); n > 0 {
+			s.Row = y.Dims[n-1]
+			if n > 1 {
+				s.RowBytes = y.Stride[n-2]
 			}
 		}
 		a.Surfaces = append(a.Surfaces, s)
@@ -458,9 +450,9 @@ func (a *Answer) onEngine() bool {
 }
 
 // numerics records what is known about the numbers that the statement computes.
-func (a *Answer) numerics(r *compile.Result) {
+func (a *Answer) numerics(r *compile.Report) {
 	for _, o := range a.Operators {
-		for _, t := range r.Report.Tables {
+		for _, t := range r.Tables {
 			if t.Name == o.Name && t.Op == o.Op {
 				a.Numerics = append(a.Numerics,
 					fmt.Sprintf("the error of the lookup table of %s %q is at most %.3g, relative to the value at "+

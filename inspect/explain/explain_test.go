@@ -190,8 +190,9 @@ func holds(t *testing.T, p *ir.Program, stmt string, host []string) {
 // placed checks that every operation of a program is placed on the engine of a target that zinc writes no programs for.
 func placed(t *testing.T, p *ir.Program, on *target.Table) {
 	t.Helper()
-	r, err := compile.Plan(context.Background(), p, compile.Options{Target: on})
-	if err != nil {
+	var r *compile.Report
+	to := compile.Sink{Plan: compile.To(&r)}
+	if err := compile.Compile(context.Background(), p, compile.Options{Target: on}, to); err != nil {
 		t.Fatal(err)
 	}
 	if r.CPUOps != 0 || r.EngineOps == 0 {
@@ -283,7 +284,7 @@ func TestAnswersNameEveryTaskAndConstant(t *testing.T) {
 		}
 	}
 	o.Compile.Provenance = true
-	r, err := compile.Compile(context.Background(), m.Program, o.Compile)
+	r, err := compile.All(context.Background(), m.Program, o.Compile)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -315,8 +315,9 @@ func TestSearchAcceptsLayersWithoutElements(t *testing.T) {
 		{"tensor<fp16, [1, 4, 0]> x", []string{linear("y", "x", 4, 8, 0, ""), linear("z", "y", 4, 8, 8, "")}},
 	} {
 		p, o := model(t, c.params, c.body...), options()
-		now, err := compile.EstimateCost(t.Context(), ir.CloneProgram(p), o.Compile)
-		if err != nil {
+		var now *compile.Report
+		to := compile.Sink{Estimate: compile.To(&now)}
+		if err := compile.Compile(t.Context(), ir.CloneProgram(p), o.Compile, to); err != nil {
 			t.Fatal(err)
 		}
 		s, err := Advise(t.Context(), p, now, o)
@@ -340,8 +341,9 @@ func TestWhatNeedsTrainingIsSaidAsSuch(t *testing.T) {
 		conv("a", "y", "[1, 32, 64, 64]", "[32, 32, 9, 9]", "0, 0, 0, 0", "1, 1", ""),
 		"tensor<fp16, [1, 32, 64, 64]> z = relu(x = a)")
 	o := options()
-	now, err := compile.EstimateCost(t.Context(), ir.CloneProgram(p), o.Compile)
-	if err != nil {
+	var now *compile.Report
+	to := compile.Sink{Estimate: compile.To(&now)}
+	if err := compile.Compile(t.Context(), ir.CloneProgram(p), o.Compile, to); err != nil {
 		t.Fatal(err)
 	}
 	s, err := Advise(t.Context(), p, now, o)

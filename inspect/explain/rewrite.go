@@ -107,11 +107,9 @@ func rewrites(ctx context.Context, p *ir.Program, s *found, rule string, o Optio
 }
 
 // estimate estimates a program, or places it for a target without estimates.
-func estimate(ctx context.Context, p *ir.Program, o compile.Options) (*compile.Report, error) {
-	if o.Target.TD == 0 {
-		return compile.Plan(ctx, p, o)
-	}
-	return compile.EstimateCost(ctx, p, o)
+func estimate(ctx context.Context, p *ir.Program, o compile.Options) (r *compile.Report, err error) {
+	err = compile.Compile(ctx, p, o, compile.Sink{Estimate: compile.To(&r)})
+	return r, err
 }
 
 // sums are what rewrites are compared by.
@@ -183,11 +181,14 @@ func (r *Recipe) place(ctx context.Context, w *Rewrite, fn string, ops []*ir.Op,
 		return fmt.Errorf("the changed program is not valid: %w", err)
 	}
 	co.Func, co.Provenance, co.Place = fn, true, passes.PlaceEngine // the statement alone may not be worth a dispatch
-	n, err := compile.Place(ctx, ir.CloneProgram(w.program), co)
-	if err != nil {
+	var err error
+	look := func(db *provenance.DB, _ []byte) error {
+		err = r.placed(w, db, replaced, ops)
+		return nil
+	}
+	if err := compile.Compile(ctx, ir.CloneProgram(w.program), co, compile.Sink{Database: look}); err != nil {
 		return fmt.Errorf("the changed program cannot be placed: %w", err)
 	}
-	err = r.placed(w, n.Provenance, replaced, ops)
 	if len(r.Rules) == 0 {
 		return nil // the time decides
 	}
@@ -262,7 +263,7 @@ func (w *Rewrite) run(ctx context.Context, r *Recipe, sides [2]*ir.Program, o Op
 	if co.Target != o.Compile.Target {
 		w.Ran = co.Target.Name
 	}
-	c, err := compile.Compile(ctx, ir.CloneProgram(after), co)
+	c, err := compile.All(ctx, ir.CloneProgram(after), co)
 	if err != nil {
 		return fmt.Errorf("the changed program does not compile: %w", err)
 	}
@@ -278,8 +279,8 @@ func (w *Rewrite) run(ctx context.Context, r *Recipe, sides [2]*ir.Program, o Op
 	if v.Verdict == verify.Fail {
 		return fmt.Errorf("the simulator departs from the interpreter in %v", v.Failed())
 	}
-	orig, err := compile.Begin(ctx, ir.CloneProgram(before), co)
-	if err != nil {
+	var orig []*compile.Function
+	if err := compile.Compile(ctx, ir.CloneProgram(before), co, compile.Sink{Placed: compile.To(&orig)}); err != nil {
 		return fmt.Errorf("the original does not compile: %w", err)
 	}
 	fs := c.Functions
@@ -312,7 +313,7 @@ func (w *Rewrite) run(ctx context.Context, r *Recipe, sides [2]*ir.Program, o Op
 		}
 		return interp.Run(ctx, f.Reference, in, io)
 	}
-	want, err := run("run of the original", orig.Functions()[0])
+	want, err := run("run of the original", orig[0])
 	if err != nil {
 		return fmt.Errorf("the original does not run: %w", err)
 	}

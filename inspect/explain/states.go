@@ -45,7 +45,7 @@ func (s *found) state() *ir.Value {
 }
 
 // states adds a note for the state of a statement, if other targets would refuse it.
-func (a *Answer) states(r *compile.Result, v *ir.Value) {
+func (a *Answer) states(r *compile.Report, v *ir.Value) {
 	t, err := target.Lookup(a.Target)
 	if v == nil || err != nil {
 		return
@@ -72,15 +72,15 @@ func (a *Answer) states(r *compile.Result, v *ir.Value) {
 
 // stateRefused explains, for an operation that reads or writes a state, why the operations that use the state are on
 // the CPU, if the reason is the state's width.
-func (a *Answer) stateRefused(r *compile.Result, v *ir.Value) {
+func (a *Answer) stateRefused(r *compile.Report, v *ir.Value) {
 	var users []string
-	for _, f := range r.Functions {
-		for i := range f.Report.Ops {
-			no := f.Report.Ops[i].Refusal
-			if f.Name != a.Function || no == nil || no.Rule != target.RuleState || no.State != v.Name {
+	for _, f := range r.Each() {
+		for i := range f.Ops {
+			no := f.Ops[i].Refusal
+			if f.Function != a.Function || no == nil || no.Rule != target.RuleState || no.State != v.Name {
 				continue
 			}
-			users = append(users, fmt.Sprintf("%s %q", f.Report.Ops[i].Op, f.Report.Ops[i].Name))
+			users = append(users, fmt.Sprintf("%s %q", f.Ops[i].Op, f.Ops[i].Name))
 			for k := range a.Gone {
 				if g := &a.Gone[k]; g.Refusal == nil {
 					g.Refusal = no

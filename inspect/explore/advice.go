@@ -279,8 +279,8 @@ func (v *view) rewrite(ctx context.Context, p *ir.Program, q rewriteQuery, o com
 		return nil, fmt.Errorf("the changed text does not compile: %w", err)
 	}
 	defer m.Close()
-	after, err := compile.EstimateCost(ctx, m.Program, o)
-	if err != nil {
+	var after *compile.Report
+	if err := compile.Compile(ctx, m.Program, o, compile.Sink{Estimate: compile.To(&after)}); err != nil {
 		return nil, fmt.Errorf("the changed text does not compile: %w", err)
 	}
 	return &rewriteAnswer{

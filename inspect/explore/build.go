@@ -58,7 +58,7 @@ func (s *Server) build(ctx context.Context, m *model, c Config, key string) (v *
 	o.Observe, o.Progress = obs.observe, telling(ctx)
 	if !c.compiled() {
 		v.placed = true
-		v.report, err = compile.Plan(ctx, opened.Program, o)
+		err = compile.Compile(ctx, opened.Program, o, compile.Sink{Plan: compile.To(&v.report)})
 		v.number(obs)
 		if err = explain(err); err != nil {
 			return v, v.stopped(err)
@@ -66,15 +66,15 @@ func (s *Server) build(ctx context.Context, m *model, c Config, key string) (v *
 		v.weigh()
 		return v, nil
 	}
-	r, err := compile.Compile(ctx, opened.Program, o)
-	if err = explain(err); err != nil {
+	var r compile.Result
+	if err = explain(compile.Compile(ctx, opened.Program, o, r.Reported())); err != nil {
 		v.number(obs)
 		return v, v.stopped(err)
 	}
 	v.db = r.Provenance
 	v.number(obs)
 	v.report = r.Report
-	if v.files, err = s.spill(r); err != nil {
+	if v.files, err = s.spill(&r); err != nil {
 		return v, &faultError{err}
 	}
 	v.codec, _ = td.CodecFor(r.HWX.TaskVersion())
@@ -82,11 +82,7 @@ func (s *Server) build(ctx context.Context, m *model, c Config, key string) (v *
 	v.container = mapContainer(r.HWX, v.files.container.size)
 	v.chain = chainOf(r.E5)
 	v.pairOperations()
-	var reports []*compile.Report
-	for _, f := range r.Functions {
-		reports = append(reports, f.Report)
-	}
-	if v.tasks, err = taskRows(v.db, reports); err != nil {
+	if v.tasks, err = taskRows(v.db, r.Report.Each()); err != nil {
 		return v, &faultError{err}
 	}
 	v.describeTasks(o.Target)

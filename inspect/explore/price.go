@@ -101,14 +101,11 @@ func (s *Server) price(ctx context.Context, m *model, c *Config) (_ *priceAnswer
 		return nil, err
 	}
 	o.Provenance = false
-	run := compile.EstimateCost
-	if !c.compiled() {
-		run = compile.Plan
-	}
 	var end func()
 	o.Memory, end = m.edits.take(&o, opened.WeightStamp())
 	defer end()
-	rep, err := run(ctx, opened.Program, o)
+	var rep *compile.Report
+	err = compile.Compile(ctx, opened.Program, o, compile.Sink{Estimate: compile.To(&rep)})
 	if err = explain(err); err != nil {
 		if isLimit(err) || isFault(err) {
 			return nil, err

@@ -33,7 +33,7 @@ func compiled(t *testing.T, path string, o compile.Options) *compile.Report {
 		t.Fatal(err)
 	}
 	defer m.Close()
-	r, err := compile.Compile(context.Background(), m.Program, o)
+	r, err := compile.All(context.Background(), m.Program, o)
 	if err != nil {
 		t.Fatal(err)
 	}

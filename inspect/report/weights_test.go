@@ -28,7 +28,7 @@ func TestWeightBytesMatchTheContainer(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer m.Close()
-			r, err := compile.Compile(context.Background(), m.Program, compile.Options{
+			r, err := compile.All(context.Background(), m.Program, compile.Options{
 				Precision:   "fp16",
 				SplitKernel: true,
 				Provenance:  true,

@@ -41,7 +41,7 @@ func TestCheckRefusesAsLoadDoes(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			g := irbuild.New(1)
 			g.Output(g.Op("linear", "x", g.Input(3, 64), "weight", g.Weights(64, 64)))
-			r, err := compile.Compile(t.Context(), g.Program(), compile.Options{SplitKernel: true})
+			r, err := compile.All(t.Context(), g.Program(), compile.Options{SplitKernel: true})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -58,7 +58,7 @@ func loadPair(p *ir.Program, o compile.Options) (*compiled, error) {
 
 // load compiles a program, writes the pair and loads the bytes.
 func (c *compiled) load(p *ir.Program, o compile.Options) (err error) {
-	if c.res, err = compile.Compile(context.Background(), p, o); err != nil {
+	if c.res, err = compile.All(context.Background(), p, o); err != nil {
 		return fmt.Errorf("compile: %w", err)
 	}
 	var hb bytes.Buffer

@@ -42,7 +42,7 @@ func TestWorkersDoNotMatter(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := &compiled{}
-	if c.res, err = compile.Compile(context.Background(), p, compile.Options{Place: "engine"}); err != nil {
+	if c.res, err = compile.All(context.Background(), p, compile.Options{Place: "engine"}); err != nil {
 		t.Fatal(err)
 	}
 	if n := c.res.Report.EngineOps; n < 10 {

@@ -37,7 +37,7 @@ func build(t testing.TB, path string, change func(p *ir.Program)) *model {
 	if change != nil {
 		change(m.Program)
 	}
-	r, err := compile.Compile(context.Background(), m.Program, compile.Options{
+	r, err := compile.All(context.Background(), m.Program, compile.Options{
 		SplitKernel: true,
 		Provenance:  true,
 		InputName:   filepath.Base(m.Path),

@@ -46,7 +46,7 @@ func made(t testing.TB, build func(g *graph), values map[string][]byte) *model {
 		v := g.weights[name]
 		v.Const = &ir.Const{Type: v.Type, Data: data}
 	}
-	r, err := compile.Compile(context.Background(), g.Program(), compile.Options{SplitKernel: true, Provenance: true})
+	r, err := compile.All(context.Background(), g.Program(), compile.Options{SplitKernel: true, Provenance: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -180,7 +180,7 @@ func compileError(text string, o verify.Options) Interesting {
 	return func(ctx context.Context, c *Candidate) (bool, error) {
 		err := caught(func() error {
 			p := c.Program()
-			_, err := compile.Compile(ctx, p, options(o.Compile, p))
+			_, err := compile.All(ctx, p, options(o.Compile, p))
 			return err
 		})
 		return err != nil && strings.Contains(err.Error(), text), nil

@@ -368,7 +368,7 @@ func newRegion(ctx context.Context, a Analysis, ops []*ir.Op, o compile.Options,
 func compiled(ctx context.Context, p *ir.Program, o compile.Options, workers int) (*bench, error) {
 	o.Func, o.Shapes, o.Precision = "", nil, passes.PrecisionDeclared
 	o.Progress, o.PrintAfter, o.PrintChanged = nil, nil, false
-	r, err := compile.Compile(ctx, p, o)
+	r, err := compile.All(ctx, p, o)
 	if err != nil {
 		return nil, err
 	}

@@ -70,24 +70,21 @@ func (b *budgetFlags) judge(ctx context.Context, f *compileFlags, e *env, r *com
 
 // compileBase compiles the base with the flags of the model.
 func (b *budgetFlags) compileBase(ctx context.Context, f *compileFlags, e *env) (*compile.Report, error) {
-	own := *f
-	own.store, own.provenance, own.pairOnly = nil, false, false
-	m, err := own.open(e.silent(), b.base)
+	m, err := f.open(e.silent(), b.base)
 	if err != nil {
 		return nil, err
 	}
 	defer m.Close()
 	p := e.newProgress(f.progress)
 	defer p.end()
-	o, err := own.options(e.silent(), m.Path, p)
+	o, err := f.options(e.silent(), m.Path, p)
 	if err != nil {
 		return nil, err
 	}
-	run := compile.EstimateCost
-	if o.Target.TD == 0 {
-		run = compile.Plan
-	}
-	return run(ctx, m.Program, o)
+	o.Provenance = false
+	var r *compile.Report
+	err = compile.Compile(ctx, m.Program, o, compile.Sink{Estimate: compile.To(&r)})
+	return r, err
 }
 
 // runs reports whether one of the limits requires a run.

@@ -209,7 +209,7 @@ func (s *slot) fetch(ctx context.Context, e *env) (p pair.Pair, ok bool) {
 	}
 	p, err := s.remote.Get(ctx, s.key)
 	if err == nil {
-		if _, err = sim.Open(p); err != nil { // what it is compiled to is checked too (compile.Compile)
+		if _, err = sim.Open(p); err != nil { // what it is compiled to is checked too (package compile)
 			err = fmt.Errorf("%s: the pair does not load: %w", s.remote, err)
 		}
 	}
@@ -365,9 +365,7 @@ func (c *compileFlags) compilePair(ctx context.Context, e *env, path string, kep
 	}
 	defer m.Close()
 	c.tellUncached(e)
-	only := *c
-	only.pairOnly = true
-	r, err := only.compile(ctx, e, m)
+	r, err := c.compile(ctx, e, m, (*compile.Result).Files)
 	if err != nil {
 		return p, err
 	}

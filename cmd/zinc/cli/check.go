@@ -296,21 +296,21 @@ func (c *checkCommand) place(ctx context.Context, f *compileFlags, path string, 
 // report places the program and estimates it where zinc writes programs for the target. It compiles it if a budget or a
 // report requires a compilation.
 func (c *checkCommand) report(ctx context.Context, p *ir.Program, o compile.Options) (*compile.Report, error) {
+	var r *compile.Report
+	var to compile.Sink
 	switch whole := c.budgets.compiles() != "" || c.reports.list != nil; {
 	case o.Target.TD == 0, !whole && c.sarif:
-		return compile.Plan(ctx, p, o)
-	case !whole:
-		rep, err := compile.EstimateCost(ctx, p, o)
-		if err == nil && c.json {
-			rep.FindTables()
-		}
-		return rep, err
+		to.Plan = compile.To(&r)
+	case whole:
+		to.Report = compile.To(&r)
+	default:
+		to.Estimate = compile.To(&r)
 	}
-	r, err := compile.Compile(ctx, p, o)
-	if err != nil {
-		return nil, err
+	err := compile.Compile(ctx, p, o, to)
+	if err == nil && to.Estimate != nil && c.json {
+		r.FindTables()
 	}
-	return r.Report, nil
+	return r, err
 }
 
 // plan places a model that no container has room for. It opens the model again, since placing rewrites the program.
@@ -321,7 +321,9 @@ func (c *checkCommand) plan(ctx context.Context, f *compileFlags, path string, o
 		return nil, err
 	}
 	defer m.Close()
-	return compile.Plan(ctx, m.Program, o)
+	var r *compile.Report
+	err = compile.Compile(ctx, m.Program, o, compile.Sink{Plan: compile.To(&r)})
+	return r, err
 }
 
 // checkSearch checks the flags of the search for changes.

@@ -163,10 +163,9 @@ func (c *compileCommand) run(cmd *cobra.Command, path string) error {
 		}
 		c.provenance = true
 	}
-	c.pairOnly = c.reports.list == nil && len(c.budgets.limits) == 0 && !c.prove
-	flags, stored := c.storing(to.Container)
+	stored := c.storing(to.Container)
 	defer stored.close()
-	r, err := flags.compile(cmd.Context(), c.env, m)
+	r, err := c.compile(cmd.Context(), c.env, m, c.pairSink(stored))
 	if err != nil {
 		return err
 	}
@@ -204,6 +203,17 @@ func (c *compileCommand) run(cmd *cobra.Command, path string) error {
 		kept.upload(cmd.Context(), c.env, p)
 	}
 	return c.tell()
+}
+
+// sink keeps what the flags look at.
+func (c *compileCommand) sink(r *compile.Result) compile.Sink {
+	switch {
+	case c.prove:
+		return r.All()
+	case c.reports.list != nil || len(c.budgets.limits) > 0:
+		return r.Reported()
+	}
+	return r.Files()
 }
 
 // judge checks the budgets and sets the document of a compilation.

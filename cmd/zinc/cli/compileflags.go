@@ -44,9 +44,7 @@ type compileFlags struct {
 	cache        cacheFlags
 	uncached     error // why the model cannot be cached
 	provenance   bool  // record what the parts of the pair came from
-	pairOnly     bool  // nobody looks at more than the pair and the sums of its report
-	store        storeFunc
-	assume       bool // missing weights have assumed values
+	assume       bool  // missing weights have assumed values
 }
 
 // model registers the flags that set what is compiled and how.
@@ -139,7 +137,7 @@ func (c *compileFlags) options(e *env, text string, p *progress) (compile.Option
 		FullTD: c.tdForm == "full",
 		Func:   c.function, Workers: c.workers,
 		InputName: filepath.Base(text), Progress: p.step, PrintAfter: c.printAfter, PrintChanged: c.printChanged,
-		VerifyEach: c.verifyEach, Log: e.err, Provenance: c.provenance, Store: c.store, PairOnly: c.pairOnly,
+		VerifyEach: c.verifyEach, Log: e.err, Provenance: c.provenance,
 	}
 	if e.subject != nil {
 		e.subject.options = o
@@ -297,15 +295,17 @@ func assumption(missing []*build.Missing) string {
 	return s + "; checking with made-up weights. Places and times hold unless they depend on values"
 }
 
-// compile compiles an open model.
-func (c *compileFlags) compile(ctx context.Context, e *env, m *frontend.Model) (*compile.Result, error) {
+// compile compiles an open model and returns what a sink of the result keeps.
+func (c *compileFlags) compile(ctx context.Context, e *env, m *frontend.Model,
+	sink func(*compile.Result) compile.Sink) (*compile.Result, error) {
 	p := e.newProgress(c.progress)
 	defer p.end()
 	o, err := c.options(e, m.Path, p)
 	if err != nil {
 		return nil, err
 	}
-	r, err := compile.Compile(ctx, m.Program, o)
+	r := new(compile.Result)
+	err = compile.Compile(ctx, m.Program, o, sink(r))
 	p.end()
 	if err != nil {
 		return nil, err

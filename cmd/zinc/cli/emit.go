@@ -124,7 +124,7 @@ const stdoutName = "-"
 
 // programs compiles the model and returns the tasks of its procedures, as in the container.
 func (c *compileCommand) programs(ctx context.Context, m *frontend.Model) (*compile.Result, []td.Program, error) {
-	r, err := c.compile(ctx, c.env, m)
+	r, err := c.compile(ctx, c.env, m, c.sink)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -170,7 +170,7 @@ func (c *runCommand) interpreter(ctx context.Context, m *frontend.Model) (*execu
 		}
 		return c.interpExecutor(f)
 	}
-	r, err := c.compile(ctx, c.env, m)
+	r, err := c.compile(ctx, c.env, m, (*compile.Result).All)
 	if err != nil {
 		return nil, err
 	}

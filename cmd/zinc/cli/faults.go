@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/zinc-compiler/zinc/analysis/verify"
+	"github.com/zinc-compiler/zinc/compile"
 	"github.com/zinc-compiler/zinc/compile/pair"
 	"github.com/zinc-compiler/zinc/compile/provenance"
 	"github.com/zinc-compiler/zinc/frontend"
@@ -43,7 +44,7 @@ func (c *runCommand) runFault(ctx context.Context, path string, compiled bool, e
 	}
 	// The model is compiled again: a pair from the cache has no record of its tasks.
 	files := m.Program.Files
-	r, e := c.compile(ctx, quiet, m)
+	r, e := c.compile(ctx, quiet, m, (*compile.Result).All)
 	if e != nil {
 		return &internalError{err: err}
 	}

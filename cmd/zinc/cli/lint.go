@@ -326,8 +326,8 @@ func (c *lintCommand) units(ctx context.Context, f *compileFlags, path string, p
 	if err != nil {
 		return nil, err
 	}
-	rep, err := compile.Plan(ctx, m.Program, o)
-	if err != nil {
+	var rep *compile.Report
+	if err := compile.Compile(ctx, m.Program, o, compile.Sink{Plan: compile.To(&rep)}); err != nil {
 		return nil, err
 	}
 	units := map[string]ir.Unit{}

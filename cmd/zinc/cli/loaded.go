@@ -28,7 +28,7 @@ func loadAlone(container []byte) (*loader.Loaded, error) {
 
 // emitFirmware compiles the model and loads its container.
 func (c *compileCommand) emitFirmware(ctx context.Context, m *frontend.Model) (func(w io.Writer) error, error) {
-	r, err := c.compile(ctx, c.env, m)
+	r, err := c.compile(ctx, c.env, m, c.sink)
 	if err != nil {
 		return nil, err
 	}

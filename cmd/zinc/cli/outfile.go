@@ -52,7 +52,7 @@ type outFile struct {
 	unmap  func() error
 }
 
-// store is a compile.Options.Store.
+// store is a compile.Sink.Container.
 func (o *outFile) store(_ int64, write func(w io.Writer) error) ([]byte, error) {
 	var err error
 	if o.staged, err = atomicfile.Stage(o.path); err != nil {
@@ -82,23 +82,27 @@ func (o *outFile) close() {
 	}
 }
 
-// storeFunc is a compile.Options.Store.
-type storeFunc = func(size int64, write func(w io.Writer) error) ([]byte, error)
-
-// storing returns the flags of a compilation that puts its container into the file that it will be, or nowhere if
-// nobody reads it. The outFile is nil if the container is kept in memory, as on systems that cannot rename a mapped
-// file.
-func (c *compileCommand) storing(path string) (compileFlags, *outFile) {
-	flags := c.compileFlags
-	switch {
-	case c.dryRun && !c.prove:
-		flags.store = compile.Discard
-	case !c.dryRun && path != stdoutName && runtime.GOOS != "windows":
-		f := &outFile{path: path}
-		flags.store = f.store
-		return flags, f
+// storing returns the file of the container of a compilation: nil if it is kept in memory, as on systems that cannot
+// rename a mapped file.
+func (c *compileCommand) storing(path string) *outFile {
+	if c.dryRun || path == stdoutName || runtime.GOOS == "windows" {
+		return nil
 	}
-	return flags, nil
+	return &outFile{path: path}
+}
+
+// pairSink is c.sink with the container in a file, unless o is nil.
+func (c *compileCommand) pairSink(o *outFile) func(r *compile.Result) compile.Sink {
+	return func(r *compile.Result) compile.Sink {
+		s := c.sink(r)
+		switch {
+		case o != nil:
+			s.Container = o.store
+		case c.dryRun && !c.prove:
+			s.Container = nil // nobody reads it
+		}
+		return s
+	}
 }
 
 // files are the files of a compiled pair whose container went to o, which is nil if it is elsewhere.

@@ -241,7 +241,7 @@ func (c *patchCommand) compiled(ctx context.Context, ws []patch.Weight) (r *comp
 		}
 	}
 	c.provenance = ws != nil
-	if r, err = c.compile(ctx, c.env, m); err != nil {
+	if r, err = c.compile(ctx, c.env, m, (*compile.Result).Files); err != nil {
 		return nil, p, err
 	}
 	if p, err = r.Pair(); err != nil {

@@ -80,6 +80,7 @@ func (c *compileCommand) runPhases(ctx context.Context, path string) error {
 	if err != nil {
 		return err
 	}
+	o.Until = c.to
 	if !isIR(path) {
 		if c.from != "" {
 			return fmt.Errorf("%s: not IR text, want what --to=%s writes", path, c.from)
@@ -92,8 +93,9 @@ func (c *compileCommand) runPhases(ctx context.Context, path string) error {
 		if o, err = c.options(c.env, m.Path, p); err != nil {
 			return err
 		}
-		s, err := compile.RunTo(ctx, m.Program, o, c.to)
-		if err != nil {
+		o.Until = c.to
+		var s *compile.Snapshot
+		if err := compile.Compile(ctx, m.Program, o, compile.Sink{Snapshot: compile.To(&s)}); err != nil {
 			return err
 		}
 		return c.writeIR(ctx, s, path)
@@ -113,7 +115,7 @@ func (c *compileCommand) runPhases(ctx context.Context, path string) error {
 		return usagef("--from=%s: %s is the program after pass %s", c.from, path, s.After)
 	}
 	if c.to != "" {
-		if s, err = s.RunTo(ctx, o, c.to); err != nil {
+		if err := s.Compile(ctx, o, compile.Sink{Snapshot: compile.To(&s)}); err != nil {
 			return err
 		}
 		return c.writeIR(ctx, s, path)
@@ -122,11 +124,10 @@ func (c *compileCommand) runPhases(ctx context.Context, path string) error {
 	if err != nil {
 		return err
 	}
-	flags, stored := c.storing(to.Container)
+	stored := c.storing(to.Container)
 	defer stored.close()
-	o.Store = flags.store
-	r, err := s.Compile(ctx, o)
-	if err != nil {
+	r := new(compile.Result)
+	if err := s.Compile(ctx, o, c.pairSink(stored)(r)); err != nil {
 		return err
 	}
 	p.end()

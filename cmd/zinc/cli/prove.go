@@ -83,7 +83,7 @@ func (c *proveCommand) run(ctx context.Context, container, model string) error {
 		return err
 	}
 	defer m.Close()
-	r, err := c.compile(ctx, c.env, m)
+	r, err := c.compile(ctx, c.env, m, (*compile.Result).All)
 	if err != nil {
 		return err
 	}

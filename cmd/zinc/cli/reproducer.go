@@ -131,8 +131,9 @@ func (o *subject) writeIR(dir, after string) (line string, err error) {
 	err = o.opened(func(p *ir.Program) error {
 		c := o.options
 		c.Progress, c.PrintAfter, c.PrintChanged, c.Observe, c.Log, c.Provenance = nil, nil, false, nil, nil, false
-		s, err := compile.RunTo(context.Background(), p, c, after)
-		if err != nil {
+		c.Until = after
+		var s *compile.Snapshot
+		if err := compile.Compile(context.Background(), p, c, compile.Sink{Snapshot: compile.To(&s)}); err != nil {
 			return err
 		}
 		name, from := beforeBackend, ""

@@ -63,7 +63,7 @@ func TestInternalErrorWritesReproducer(t *testing.T) {
 		if got := len(m.Program.Funcs[0].Body.Ops); got != want {
 			t.Errorf("%d operations, want %d", got, want)
 		}
-		if _, err := compile.Compile(context.Background(), m.Program, compile.Options{}); err != nil {
+		if _, err := compile.All(context.Background(), m.Program, compile.Options{}); err != nil {
 			t.Error(err)
 		}
 		m.Close()
@@ -168,7 +168,7 @@ func TestBackendFaultLeavesResumableIRText(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := flags.compile(t.Context(), e, m); err != nil {
+	if _, err := flags.compile(t.Context(), e, m, (*compile.Result).All); err != nil {
 		t.Fatal(err)
 	}
 	m.Close()

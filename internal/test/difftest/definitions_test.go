@@ -160,7 +160,7 @@ func (d *definitions) check(opset, op string, want array, args ...any) {
 		if d.cases%d.every != 0 {
 			return
 		}
-		r, err := compile.Compile(t.Context(), p, compile.Options{Place: passes.PlaceEngine})
+		r, err := compile.All(t.Context(), p, compile.Options{Place: passes.PlaceEngine})
 		if err != nil {
 			t.Fatal(err)
 		}

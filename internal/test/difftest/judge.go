@@ -85,7 +85,7 @@ func Disagreement(ctx context.Context, p *ir.Program, s Settings) (r *compile.Re
 		return nil, &Finding{stage, err}
 	}
 	stage = "compile"
-	if r, err = compile.Compile(ctx, ir.CloneProgram(source), s.Compile); err != nil {
+	if r, err = compile.All(ctx, ir.CloneProgram(source), s.Compile); err != nil {
 		return nil, &Finding{stage, err}
 	}
 	stage = "open"

@@ -35,7 +35,7 @@ func sums(n int) *irbuild.Graph {
 // chained returns the pair of a sum of n tensors, and the compilation.
 func chained(t *testing.T, n int) (pair.Pair, *compile.Result) {
 	t.Helper()
-	r, err := compile.Compile(t.Context(), sums(n).Program(), compile.Options{Place: passes.PlaceEngine})
+	r, err := compile.All(t.Context(), sums(n).Program(), compile.Options{Place: passes.PlaceEngine})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -36,7 +36,7 @@ func reported(t testing.TB, path string) (pair.Pair, *compile.Report) {
 		t.Fatal(err)
 	}
 	defer m.Close()
-	r, err := compile.Compile(context.Background(), m.Program, compile.Options{})
+	r, err := compile.All(context.Background(), m.Program, compile.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -339,7 +339,7 @@ func container(t testing.TB, channels int64, scale float64) []byte {
 	w := g.Filled(x.Type.DType, func(i int64) float64 { return scale * float64(i%7-3) / 4 }, channels, channels, 3, 3)
 	y := g.Op("conv", "x", x, "weight", w, "pad_type", "same")
 	g.Output(g.Op("relu", "x", y))
-	r, err := compile.Compile(context.Background(), g.Program(), compile.Options{Target: target.H13, SplitKernel: true})
+	r, err := compile.All(context.Background(), g.Program(), compile.Options{Target: target.H13, SplitKernel: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -297,7 +297,7 @@ func TestChainsKeepAnAccumulatorResident(t *testing.T) {
 	b, _ := machine(t, nil)
 	g := irbuild.New(1)
 	g.Output(g.Op("add", "x", g.Input(1, 8, 1, 32), "y", 1.0))
-	r, err := compile.Compile(t.Context(), g.Program(), compile.Options{SplitKernel: true})
+	r, err := compile.All(t.Context(), g.Program(), compile.Options{SplitKernel: true})
 	if err != nil {
 		t.Fatal(err)
 	}

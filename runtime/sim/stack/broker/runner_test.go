@@ -51,7 +51,7 @@ func TestPairsRunThroughTheBroker(t *testing.T) {
 
 func runThroughTheBroker(t *testing.T, g *irbuild.Graph) {
 	t.Helper()
-	res, err := compile.Compile(t.Context(), g.Program(), compile.Options{
+	res, err := compile.All(t.Context(), g.Program(), compile.Options{
 		Target: target.H13, SplitKernel: true, Place: passes.PlaceEngine,
 	})
 	if err != nil {

@@ -72,7 +72,7 @@ func TestRealContainersRunOnTheDevice(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer m.Close()
-			r, err := compile.Compile(context.Background(), m.Program, compile.Options{})
+			r, err := compile.All(context.Background(), m.Program, compile.Options{})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -419,7 +419,7 @@ func containerOf(t testing.TB, build func(g *irbuild.Graph)) []byte {
 	t.Helper()
 	g := irbuild.New(1)
 	build(g)
-	r, err := compile.Compile(context.Background(), g.Program(), compile.Options{SplitKernel: true})
+	r, err := compile.All(context.Background(), g.Program(), compile.Options{SplitKernel: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -55,7 +55,7 @@ func TestRealContainersRunThroughTheDriver(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer m.Close()
-			r, err := compile.Compile(context.Background(), m.Program, compile.Options{SplitKernel: true})
+			r, err := compile.All(context.Background(), m.Program, compile.Options{SplitKernel: true})
 			if err != nil {
 				t.Fatal(err)
 			}

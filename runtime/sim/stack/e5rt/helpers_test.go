@@ -25,7 +25,7 @@ func compileModel(ctx context.Context, path string) (pair.Pair, error) {
 		return pair.Pair{}, err
 	}
 	defer m.Close()
-	r, err := compile.Compile(ctx, m.Program, compile.Options{InputName: "model"})
+	r, err := compile.All(ctx, m.Program, compile.Options{InputName: "model"})
 	if err != nil {
 		return pair.Pair{}, err
 	}
