@@ -162,10 +162,6 @@ func (c *client) debugWork(k *call, r Return) {
 // RegisterDebugWorkProcessor registers a buffer that receives completed requests, at most depth at once: selector 11.
 // Only an internal build has the debug work processor. The bytes must stay unchanged until Close.
 func (s *Services) RegisterDebugWorkProcessor(buf []byte, depth uint32) error {
-	if err := s.of(controlClass, "ANE_RegisterDebugWorkProcessor"); err != nil {
-		return err
-	}
-	a := IOExternalMethodArguments{StructureInput: make([]byte, debugIn.size)}
-	debugIn.encode(a.StructureInput, &debugArgs{addr: s.task.Map(buf), size: uint64(len(buf)), depth: depth})
-	return s.method("ANE_RegisterDebugWorkProcessor", SelRegisterDebugWP, &a)
+	return send(s, controlClass, "ANE_RegisterDebugWorkProcessor", SelRegisterDebugWP, &debugIn,
+		&debugArgs{addr: s.task.Map(buf), size: uint64(len(buf)), depth: depth})
 }

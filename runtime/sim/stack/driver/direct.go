@@ -18,19 +18,11 @@ type Chain struct {
 // ChainingPrepare creates a chain of a procedure of a prepared program: control selector 9. The chain is triggered over
 // the direct path of this task or of one with the same identity.
 func (s *Services) ChainingPrepare(h Handle, procedure uint32) (Chain, error) {
-	if err := s.of(controlClass, "ANE_ProgramChainingPrepare"); err != nil {
+	out, err := ask(s, controlClass, "ANE_ProgramChainingPrepare", SelChainingPrepare, &chainingIn,
+		&chainingArgs{token: uint64(h), procedure: procedure}, &chainingOut)
+	if err != nil {
 		return Chain{}, err
 	}
-	a := IOExternalMethodArguments{
-		StructureInput:  make([]byte, chainingIn.size),
-		StructureOutput: make([]byte, chainingOut.size),
-	}
-	chainingIn.encode(a.StructureInput, &chainingArgs{token: uint64(h), procedure: procedure})
-	if err := s.method("ANE_ProgramChainingPrepare", SelChainingPrepare, &a); err != nil {
-		return Chain{}, err
-	}
-	var out chainingReply
-	_ = chainingOut.decode(a.StructureOutput, &out) // never fails: its size is that of the layout
 	return Chain{
 		Handle:    Handle(out.chain),
 		Procedure: procedure,
@@ -42,23 +34,18 @@ func (s *Services) ChainingPrepare(h Handle, procedure uint32) (Chain, error) {
 // OutputSetEnqueue enqueues the output buffer set of a chain's next execution, one surface per port: direct-path
 // selector 3.
 func (s *Services) OutputSetEnqueue(c Chain, surfaces []uint32) error {
-	if err := s.of(directClass, "ANE_ProgramOutputSetEnqueue"); err != nil {
-		return err
-	}
 	ids := make([]byte, 0, 4*len(surfaces))
 	for _, id := range surfaces {
 		ids = binary.LittleEndian.AppendUint32(ids, id)
 	}
 	at := s.task.Map(ids)
 	defer s.task.Unmap(at)
-	a := IOExternalMethodArguments{StructureInput: make([]byte, outputSetIn.size)}
-	outputSetIn.encode(a.StructureInput, &outputSetArgs{
+	return send(s, directClass, "ANE_ProgramOutputSetEnqueue", SelOutputSetEnqueue, &outputSetIn, &outputSetArgs{
 		chain:     uint64(c.Handle),
 		procedure: c.Procedure,
 		surfaces:  at,
 		count:     uint32(len(surfaces)),
 	})
-	return s.method("ANE_ProgramOutputSetEnqueue", SelOutputSetEnqueue, &a)
 }
 
 // ReadyBuffer is an input of InputsReady: part of a surface, for a port.
@@ -72,9 +59,6 @@ type ReadyBuffer struct {
 // InputsReady triggers a chain and returns when it has run: direct-path selector 4. The first execution needs all
 // inputs; later ones take missing inputs from the previous outputs. A timestamp of 0 means the next one.
 func (s *Services) InputsReady(c Chain, inputs []ReadyBuffer, timestamp uint64) error {
-	if err := s.of(directClass, "ANE_ProgramInputsReady"); err != nil {
-		return err
-	}
 	if len(inputs) > maxPorts {
 		return &Error{
 			Call:   "ANE_ProgramInputsReady",
@@ -92,9 +76,7 @@ func (s *Services) InputsReady(c Chain, inputs []ReadyBuffer, timestamp uint64) 
 	for i, b := range inputs {
 		args.buffers[i] = readyBuffer{surface: b.Surface, port: b.Port, offset: b.Offset, size: b.Size}
 	}
-	a := IOExternalMethodArguments{StructureInput: make([]byte, inputsReadyIn.size)}
-	inputsReadyIn.encode(a.StructureInput, &args)
-	return s.method("ANE_ProgramInputsReady", SelInputsReady, &a)
+	return send(s, directClass, "ANE_ProgramInputsReady", SelInputsReady, &inputsReadyIn, &args)
 }
 
 // MemoryMap maps bytes of the task for the engine, in the address space of a
@@ -125,39 +107,20 @@ func (s *Services) MemoryMap(h Handle, ranges []Range, usage translation.Usage) 
 
 // MemoryUnmap ends a mapping of MemoryMap: direct-path selector 6.
 func (s *Services) MemoryUnmap(h Handle, address uint64) error {
-	if err := s.of(directClass, "ANE_MemoryUnMapRequest"); err != nil {
-		return err
-	}
-	a := IOExternalMethodArguments{StructureInput: make([]byte, memoryMapIn.size)}
-	memoryMapIn.encode(a.StructureInput, &memoryMapArgs{token: uint64(h), address: address})
-	return s.method("ANE_MemoryUnMapRequest", SelMemoryUnMap, &a)
+	return send(s, directClass, "ANE_MemoryUnMapRequest", SelMemoryUnMap, &memoryMapIn,
+		&memoryMapArgs{token: uint64(h), address: address})
 }
 
 // SessionHint sets a hint of the session and returns the previous value: direct-path selector 7.
 func (s *Services) SessionHint(hint, value uint32) (before uint32, err error) {
-	if err := s.of(directClass, "ANE_SessionHintRequest"); err != nil {
-		return 0, err
-	}
-	a := IOExternalMethodArguments{
-		StructureInput:  make([]byte, sessionHintIn.size),
-		StructureOutput: make([]byte, sessionHintOut.size),
-	}
-	sessionHintIn.encode(a.StructureInput, &sessionHintArgs{uint64(s.token), hint, value})
-	if err := s.method("ANE_SessionHintRequest", SelSessionHint, &a); err != nil {
-		return 0, err
-	}
-	var out sessionHintReply
-	_ = sessionHintOut.decode(a.StructureOutput, &out) // never fails: its size is that of the layout
-	return out.previous, nil
+	out, err := ask(s, directClass, "ANE_SessionHintRequest", SelSessionHint, &sessionHintIn,
+		&sessionHintArgs{uint64(s.token), hint, value}, &sessionHintOut)
+	return out.previous, err
 }
 
 // SetActiveProcedure makes a chain the active one of a group that shares buffers; group 0 removes it from its group:
 // direct-path selector 8.
 func (s *Services) SetActiveProcedure(c Chain, group uint32) error {
-	if err := s.of(directClass, "ANE_ProgramChainingSetActiveProcedure"); err != nil {
-		return err
-	}
-	a := IOExternalMethodArguments{StructureInput: make([]byte, activeIn.size)}
-	activeIn.encode(a.StructureInput, &activeArgs{chain: uint64(c.Handle), procedure: c.Procedure, group: group})
-	return s.method("ANE_ProgramChainingSetActiveProcedure", SelSetActiveProcedure, &a)
+	return send(s, directClass, "ANE_ProgramChainingSetActiveProcedure", SelSetActiveProcedure, &activeIn,
+		&activeArgs{chain: uint64(c.Handle), procedure: c.Procedure, group: group})
 }

@@ -126,6 +126,32 @@ func (s *Services) of(class, call string) error {
 	return nil
 }
 
+// send calls a selector whose input is a struct.
+func send[In any](s *Services, class, name string, selector uint32, in *layout[In], v *In) error {
+	_, err := ask(s, class, name, selector, in, v, (*layout[struct{}])(nil))
+	return err
+}
+
+// ask calls a selector whose input and output are structs; nil for none.
+func ask[In, Out any](s *Services, class, name string, selector uint32, in *layout[In], v *In,
+	out *layout[Out]) (reply Out, err error) {
+	if err := s.of(class, name); err != nil {
+		return reply, err
+	}
+	var a IOExternalMethodArguments
+	if in != nil {
+		a.StructureInput = make([]byte, in.size)
+		in.encode(a.StructureInput, v)
+	}
+	if out != nil {
+		a.StructureOutput = make([]byte, out.size)
+	}
+	if err := s.method(name, selector, &a); err != nil || out == nil {
+		return reply, err
+	}
+	return reply, out.decode(a.StructureOutput, &reply)
+}
+
 // The classes of the functional clients.
 var (
 	controlClass = ClientTypes[0].Class
@@ -134,16 +160,11 @@ var (
 
 // ProgramCreate passes a container to the kernel; the bytes must stay unchanged until Destroy.
 func (s *Services) ProgramCreate(container []byte) (Handle, error) {
-	if err := s.of(controlClass, "ANE_ProgramCreate"); err != nil {
-		return 0, err
-	}
 	var result [8]byte
 	at, to := s.task.Map(container), s.task.Map(result[:])
 	defer s.task.Unmap(to)
 	args := createArgs{addr: at, size: uint64(len(container)), result: to, qos: QoSDefault}
-	a := IOExternalMethodArguments{StructureInput: make([]byte, createIn.size)}
-	createIn.encode(a.StructureInput, &args)
-	if err := s.method("ANE_ProgramCreate", SelProgramCreate, &a); err != nil {
+	if err := send(s, controlClass, "ANE_ProgramCreate", SelProgramCreate, &createIn, &args); err != nil {
 		s.task.Unmap(at)
 		return 0, err
 	}
@@ -197,36 +218,25 @@ type Prepared struct {
 
 // Prepare makes a program resident: the firmware loads it and creates a process.
 func (s *Services) Prepare(h Handle, o PrepareOptions) (Prepared, error) {
-	if err := s.of(controlClass, "ANE_ProgramPrepare"); err != nil {
-		return Prepared{}, err
-	}
 	args := prepareArgs{token: uint64(h), qos: o.QoS, priority: o.priority(), flags: o.flags(), depth: o.QueueDepth}
-	a := IOExternalMethodArguments{
-		StructureInput:  make([]byte, prepareStruct.size),
-		StructureOutput: make([]byte, prepareStruct.size),
-	}
-	prepareStruct.encode(a.StructureInput, &args)
-	if err := s.method("ANE_ProgramPrepare", SelProgramPrepare, &a); err != nil {
+	out, err := ask(s, controlClass, "ANE_ProgramPrepare", SelProgramPrepare, &prepareStruct, &args, &prepareStruct)
+	if err != nil {
 		return Prepared{}, err
 	}
-	_ = prepareStruct.decode(a.StructureOutput, &args) // its size is the layout's
 	return Prepared{
 		Handle:             h,
-		ProgramID:          int32(args.programID),
-		ProcessID:          int32(args.processID),
-		IntermediateHandle: args.intermediate,
-		Procedures:         int(args.procedures),
-		QueueDepth:         args.depth,
-		Resident:           args.resident,
+		ProgramID:          int32(out.programID),
+		ProcessID:          int32(out.processID),
+		IntermediateHandle: out.intermediate,
+		Procedures:         int(out.procedures),
+		QueueDepth:         out.depth,
+		Resident:           out.resident,
 	}, nil
 }
 
 // CreateInstance creates another process of a resident program of this client or of one with the same team identifier
 // and code-directory hash, in whose memory it then runs.
 func (s *Services) CreateInstance(h Handle, o PrepareOptions) (Handle, error) {
-	if err := s.of(controlClass, "ANE_ProgramCreateInstance"); err != nil {
-		return 0, err
-	}
 	var result [8]byte
 	to := s.task.Map(result[:])
 	defer s.task.Unmap(to)
@@ -238,33 +248,21 @@ func (s *Services) CreateInstance(h Handle, o PrepareOptions) (Handle, error) {
 		flags:    o.flags(),
 		depth:    o.QueueDepth,
 	}
-	a := IOExternalMethodArguments{StructureInput: make([]byte, instanceIn.size)}
-	instanceIn.encode(a.StructureInput, &args)
-	if err := s.method("ANE_ProgramCreateInstance", SelCreateInstance, &a); err != nil {
-		return 0, err
-	}
-	return Handle(binary.LittleEndian.Uint64(result[:])), nil
+	err := send(s, controlClass, "ANE_ProgramCreateInstance", SelCreateInstance, &instanceIn, &args)
+	return Handle(binary.LittleEndian.Uint64(result[:])), err
 }
 
 // Unprepare ends the process of a program or an instance, and with the last one
 // the program's residency.
 func (s *Services) Unprepare(h Handle) error {
-	if err := s.of(controlClass, "ANE_ProgramUnprepare"); err != nil {
-		return err
-	}
-	a := IOExternalMethodArguments{StructureInput: make([]byte, prepareStruct.size)}
-	prepareStruct.encode(a.StructureInput, &prepareArgs{token: uint64(h)})
-	return s.method("ANE_ProgramUnprepare", SelProgramUnprepare, &a)
+	return send(s, controlClass, "ANE_ProgramUnprepare", SelProgramUnprepare, &prepareStruct,
+		&prepareArgs{token: uint64(h)})
 }
 
 // Destroy removes a program or an instance.
 func (s *Services) Destroy(h Handle) error {
-	if err := s.of(controlClass, "ANE_ProgramDestroy"); err != nil {
-		return err
-	}
-	a := IOExternalMethodArguments{StructureInput: make([]byte, destroyIn.size)}
-	destroyIn.encode(a.StructureInput, &destroyArgs{token: uint64(h)})
-	if err := s.method("ANE_ProgramDestroy", SelProgramDestroy, &a); err != nil {
+	err := send(s, controlClass, "ANE_ProgramDestroy", SelProgramDestroy, &destroyIn, &destroyArgs{token: uint64(h)})
+	if err != nil {
 		return err
 	}
 	s.mu.Lock()
@@ -417,15 +415,7 @@ func (s *Services) pack(b *requestBuffer, r *Request) error {
 
 // Status returns the device's status: selector 7.
 func (s *Services) Status() (Status, error) {
-	var out Status
-	if err := s.of(controlClass, "ANE_GetStatus"); err != nil {
-		return out, err
-	}
-	a := IOExternalMethodArguments{StructureOutput: make([]byte, statusOut.size)}
-	if err := s.method("ANE_GetStatus", SelGetStatus, &a); err != nil {
-		return out, err
-	}
-	return out, statusOut.decode(a.StructureOutput, &out)
+	return ask(s, controlClass, "ANE_GetStatus", SelGetStatus, (*layout[struct{}])(nil), nil, &statusOut)
 }
 
 // Version returns the driver's version: selector 10.
