@@ -39,10 +39,10 @@ func FuzzSocket(f *testing.F) {
 	f.Add(append([]byte{0}, stream(f, "Hello", &id, "Load", &Call[LoadRequest]{Value: LoadRequest{Container: c}})...))
 	f.Add(with("Load", &Call[LoadRequest]{1, 0, LoadRequest{Container: c, Identifier: "b", Share: true}},
 		"CreateInstance", &Call[InstanceRequest]{2, 0, InstanceRequest{Model: 3, QueueDepth: 2}},
-		"Evaluate", &Call[Evaluation]{3, 0, Evaluation{
+		"Evaluate", &Call[Evaluation]{3, 0, Evaluation{EvaluateRequest: EvaluateRequest{
 			Instance: 4,
-			Inputs:   Files{{"x1", make([]byte, 3072)}},
-		}},
+			Surfaces: map[string][]byte{"x1": make([]byte, 3072)},
+		}}},
 		"OpenDirectPath", &Call[DirectPathRequest]{4, 0, DirectPathRequest{Instance: 4}},
 		"ReleaseInstance", &Call[ReleaseRequest]{5, 0, ReleaseRequest{4}},
 		"Unload", &Call[UnloadRequest]{6, 0, UnloadRequest{Model: 3}}))
@@ -55,10 +55,11 @@ func FuzzSocket(f *testing.F) {
 	f.Add(with("Compile", &Call[CompileRequest]{1, 0, CompileRequest{Files: Files{{Name: "m", Data: []byte("x")}}}},
 		"Purge", &Call[PurgeRequest]{2, 0, PurgeRequest{AllPartitions: true}}, "Cancel", uint64(7),
 		"Attach", &Call[AttachRequest]{3, 0, AttachRequest{Resident: 1}}))
-	f.Add(with("Evaluate", &Call[Evaluation]{3, 0, Evaluation{
+	f.Add(with("Evaluate", &Call[Evaluation]{3, 0, Evaluation{EvaluateRequest: EvaluateRequest{
 		Instance: 1 << 63,
-		Inputs:   Files{{"x1", nil}, {"x1", []byte{1}}},
-	}}))
+		Surfaces: map[string][]byte{"x1": {1}, "x2": nil},
+		Then:     []Segment{{Procedure: "main", Passed: map[string]string{"y": "x"}}},
+	}}}))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		b, k := room(t, func(c *Config) {
 			c.Limits.MessageBytes = 1 << 20

@@ -228,21 +228,24 @@ func (r *Remote) evaluate(req EvaluateRequest, async bool) (func(context.Context
 		return nil, err
 	}
 	procs = procs[p : p+1+len(req.Then)]
-	e := Evaluation{Instance: req.Instance, Procedure: procs[0].Name, QoS: req.QoS, Timeout: req.Timeout, Async: async}
+	e := Evaluation{EvaluateRequest: req, Async: async}
+	e.Then = nil
 	var outputs [][]byte
 	wanted := 0
 	for k := range procs {
-		var passed map[string]string
+		inputs, passed := map[string][]byte{}, map[string]string(nil)
 		if k > 0 {
 			passed = req.Then[k-1].Passed
-			e.Then = append(e.Then, SegmentCall{procs[k].Name, passed})
+			e.Then = append(e.Then, Segment{procs[k].Name, inputs, passed})
+		} else {
+			e.Surfaces = inputs
 		}
 		for i, port := range procs[k].Ports {
 			if port.Output {
 				outputs = append(outputs, surfaces[i])
 				wanted += len(surfaces[i])
 			} else if _, ok := passed[port.Name]; !ok {
-				e.Inputs = append(e.Inputs, File{port.Name, surfaces[i]})
+				inputs[port.Name] = surfaces[i]
 			}
 		}
 		surfaces = surfaces[len(procs[k].Ports):]

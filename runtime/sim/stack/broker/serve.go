@@ -31,23 +31,12 @@ type Answer[T any] struct {
 // Nothing is the value of an answer without content.
 type Nothing struct{ Done bool }
 
-// Evaluation is an EvaluateRequest as it crosses the socket.
+// Evaluation is an EvaluateRequest as it crosses the socket: its surfaces are those of inputs that no procedure passes.
 type Evaluation struct {
-	Instance  uint64
-	Procedure string
-	QoS       QoS
-	Timeout   time.Duration
-	Async     bool
-	Inputs    Files // by port, of all procedures but those that Then passes
-	Then      []SegmentCall
+	EvaluateRequest
+	Async bool
 
 	ticket *ticket // taken when the call was read, which is in the caller's order
-}
-
-// SegmentCall is a Segment as it crosses the socket.
-type SegmentCall struct {
-	Procedure string
-	Passed    map[string]string
 }
 
 // Outputs are the outputs of an evaluation, in the order of the procedures' ports.
@@ -221,7 +210,7 @@ func (p *peer) order(body any) {
 type service struct{ p *peer }
 
 // serve runs one call of a session.
-func serve[A, R any](p *peer, in *Call[A], out *Answer[R], f func(context.Context, *Session, A) (*R, error)) error {
+func serve[A, R any](p *peer, in *Call[A], out *Answer[R], f func(*Session, context.Context, A) (*R, error)) error {
 	s, ctx, end, err := p.begin(in.Number)
 	if err != nil {
 		out.set(nil, err)
@@ -229,10 +218,10 @@ func serve[A, R any](p *peer, in *Call[A], out *Answer[R], f func(context.Contex
 	}
 	defer end()
 	if p.seat == 0 {
-		out.set(f(ctx, s, in.Value))
+		out.set(f(s, ctx, in.Value))
 		return nil
 	}
-	c := &ticketCall{seat: p.seat, run: func() { out.set(f(ctx, s, in.Value)) }}
+	c := &ticketCall{seat: p.seat, run: func() { out.set(f(s, ctx, in.Value)) }}
 	out.asked(p, c, in.After)
 	return nil
 }
@@ -257,11 +246,9 @@ func (a *Answer[R]) set(r *R, err error) {
 	}
 }
 
-func done(err error) (*Nothing, error) {
-	if err != nil {
-		return nil, err
-	}
-	return &Nothing{true}, nil
+// done returns a method whose answer has no content.
+func done[A any](f func(*Session, context.Context, A) error) func(*Session, context.Context, A) (*Nothing, error) {
+	return func(s *Session, ctx context.Context, a A) (*Nothing, error) { return &Nothing{true}, f(s, ctx, a) }
 }
 
 // Hello identifies the peer.
@@ -346,72 +333,52 @@ func (v *service) Status(in *Call[Nothing], out *Answer[Status]) error {
 
 // Compile is Session.Compile.
 func (v *service) Compile(in *Call[CompileRequest], out *Answer[CompileReply]) error {
-	return serve(v.p, in, out, func(ctx context.Context, s *Session, r CompileRequest) (*CompileReply, error) {
-		return s.Compile(ctx, r)
-	})
+	return serve(v.p, in, out, (*Session).Compile)
 }
 
 // Load is Session.Load.
 func (v *service) Load(in *Call[LoadRequest], out *Answer[LoadReply]) error {
-	return serve(v.p, in, out, func(ctx context.Context, s *Session, r LoadRequest) (*LoadReply, error) {
-		return s.Load(ctx, r)
-	})
+	return serve(v.p, in, out, (*Session).Load)
 }
 
 // Attach is Session.Attach.
 func (v *service) Attach(in *Call[AttachRequest], out *Answer[LoadReply]) error {
-	return serve(v.p, in, out, func(ctx context.Context, s *Session, r AttachRequest) (*LoadReply, error) {
-		return s.Attach(ctx, r)
-	})
+	return serve(v.p, in, out, (*Session).Attach)
 }
 
 // CreateInstance is Session.CreateInstance.
 func (v *service) CreateInstance(in *Call[InstanceRequest], out *Answer[InstanceReply]) error {
-	return serve(v.p, in, out, func(ctx context.Context, s *Session, r InstanceRequest) (*InstanceReply, error) {
-		return s.CreateInstance(ctx, r)
-	})
+	return serve(v.p, in, out, (*Session).CreateInstance)
 }
 
 // CreateInstanceWithWeights is Session.CreateInstanceWithWeights.
 func (v *service) CreateInstanceWithWeights(in *Call[WeightsRequest], out *Answer[InstanceReply]) error {
-	return serve(v.p, in, out, func(ctx context.Context, s *Session, r WeightsRequest) (*InstanceReply, error) {
-		return s.CreateInstanceWithWeights(ctx, r)
-	})
+	return serve(v.p, in, out, (*Session).CreateInstanceWithWeights)
 }
 
 // OpenDirectPath is Session.OpenDirectPath.
 func (v *service) OpenDirectPath(in *Call[DirectPathRequest], out *Answer[DirectPathReply]) error {
-	return serve(v.p, in, out, func(ctx context.Context, s *Session, r DirectPathRequest) (*DirectPathReply, error) {
-		return s.OpenDirectPath(ctx, r)
-	})
+	return serve(v.p, in, out, (*Session).OpenDirectPath)
 }
 
 // PrepareChaining is Session.PrepareChaining.
 func (v *service) PrepareChaining(in *Call[ChainingRequest], out *Answer[ChainingReply]) error {
-	return serve(v.p, in, out, func(ctx context.Context, s *Session, r ChainingRequest) (*ChainingReply, error) {
-		return s.PrepareChaining(ctx, r)
-	})
+	return serve(v.p, in, out, (*Session).PrepareChaining)
 }
 
 // ReleaseInstance is Session.ReleaseInstance.
 func (v *service) ReleaseInstance(in *Call[ReleaseRequest], out *Answer[Nothing]) error {
-	return serve(v.p, in, out, func(ctx context.Context, s *Session, r ReleaseRequest) (*Nothing, error) {
-		return done(s.ReleaseInstance(ctx, r))
-	})
+	return serve(v.p, in, out, done((*Session).ReleaseInstance))
 }
 
 // Unload is Session.Unload.
 func (v *service) Unload(in *Call[UnloadRequest], out *Answer[Nothing]) error {
-	return serve(v.p, in, out, func(ctx context.Context, s *Session, r UnloadRequest) (*Nothing, error) {
-		return done(s.Unload(ctx, r))
-	})
+	return serve(v.p, in, out, done((*Session).Unload))
 }
 
 // Purge is Session.Purge.
 func (v *service) Purge(in *Call[PurgeRequest], out *Answer[PurgeReply]) error {
-	return serve(v.p, in, out, func(ctx context.Context, s *Session, r PurgeRequest) (*PurgeReply, error) {
-		return s.Purge(ctx, r)
-	})
+	return serve(v.p, in, out, (*Session).Purge)
 }
 
 // Evaluate is Session.Evaluate, on copies of the caller's surfaces.
@@ -419,7 +386,7 @@ func (v *service) Evaluate(in *Call[Evaluation], out *Answer[Outputs]) error {
 	defer in.Value.ticket.pass()
 	p, e := v.p, &in.Value
 	if p.seat == 0 {
-		return serve(p, in, out, func(ctx context.Context, s *Session, e Evaluation) (*Outputs, error) {
+		return serve(p, in, out, func(s *Session, ctx context.Context, e Evaluation) (*Outputs, error) {
 			return s.remote(ctx, p, &e)
 		})
 	}
@@ -448,11 +415,11 @@ func (v *service) Evaluate(in *Call[Evaluation], out *Answer[Outputs]) error {
 
 // remote runs an evaluation whose inputs came in a message.
 func (s *Session) remote(ctx context.Context, peer *peer, e *Evaluation) (*Outputs, error) {
-	req, reply, err := s.received(peer, e)
+	reply, err := s.received(peer, e)
 	if err != nil {
 		return nil, err
 	}
-	if err := s.evaluate(ctx, e.method(), req, true, e.ticket); err != nil {
+	if err := s.evaluate(ctx, e.method(), &e.EvaluateRequest, true, e.ticket); err != nil {
 		peer.outputs.Add(-int64(len(reply.Data))) // otherwise WriteResponse does it
 		return nil, err
 	}
@@ -461,12 +428,12 @@ func (s *Session) remote(ctx context.Context, peer *peer, e *Evaluation) (*Outpu
 
 // launchRemote is remote without waiting.
 func (s *Session) launchRemote(peer *peer, e *Evaluation, done func(*Outputs, error)) {
-	req, reply, err := s.received(peer, e)
+	reply, err := s.received(peer, e)
 	if err != nil {
 		done(nil, err)
 		return
 	}
-	s.launch(e.method(), req, func(err error) {
+	s.launch(e.method(), &e.EvaluateRequest, func(err error) {
 		if err != nil {
 			peer.outputs.Add(-int64(len(reply.Data)))
 			reply = nil
@@ -483,34 +450,23 @@ func (e *Evaluation) method() *Method {
 	return methodNamed[mEvaluate]
 }
 
-// received returns the request of an evaluation that came in a message, and the answer, whose outputs it writes. They
-// start as zeros.
-func (s *Session) received(peer *peer, e *Evaluation) (*EvaluateRequest, *Outputs, error) {
+// received adds the surfaces of outputs, which start as zeros, and those that procedures pass to an evaluation that
+// came in a message. The outputs are those of the answer.
+func (s *Session) received(peer *peer, e *Evaluation) (*Outputs, error) {
 	method := e.method().Name
 	in, err := s.instance(method, e.Instance)
 	if err != nil {
-		return nil, nil, err
-	}
-	req := &EvaluateRequest{
-		Instance:  e.Instance,
-		Procedure: e.Procedure,
-		QoS:       e.QoS,
-		Timeout:   e.Timeout,
-		Surfaces:  map[string][]byte{},
+		return nil, err
 	}
 	p := in.procedure(e.Procedure)
 	if p < 0 {
-		return nil, nil, errorf(method, NotFound, "the program has no procedure %q", e.Procedure)
+		return nil, errorf(method, NotFound, "the program has no procedure %q", e.Procedure)
 	}
 	if p+1+len(e.Then) > len(in.r.procs) {
-		return nil, nil, errorf(method, BadArgument, "procedure %q has %d procedures after it, want %d", e.Procedure,
+		return nil, errorf(method, BadArgument, "procedure %q has %d procedures after it, want %d", e.Procedure,
 			len(in.r.procs)-p-1, len(e.Then))
 	}
 	procs := in.r.procs[p : p+1+len(e.Then)]
-	given := map[string][]byte{}
-	for _, f := range e.Inputs {
-		given[f.Name] = f.Data
-	}
 	outputs := uint64(0)
 	for i := range procs {
 		for _, port := range procs[i].Ports {
@@ -520,44 +476,36 @@ func (s *Session) received(peer *peer, e *Evaluation) (*EvaluateRequest, *Output
 		}
 	}
 	if outputs > uint64(s.b.lim.MessageBytes) {
-		return nil, nil, errorf(method, NoMemory,
+		return nil, errorf(method, NoMemory,
 			"the outputs have %d bytes, more than the %d of a message; evaluate in the broker's process, or on the "+
 				"direct path",
 			outputs, s.b.lim.MessageBytes)
 	}
 	if n := peer.outputs.Add(int64(outputs)); n > s.b.lim.MessageBytes {
 		peer.outputs.Add(-int64(outputs))
-		return nil, nil, errorf(method, NoMemory,
+		return nil, errorf(method, NoMemory,
 			"%d bytes of outputs would be under way to the peer; the limit is %d; wait for answers", n,
 			s.b.lim.MessageBytes)
 	}
 	reply := &Outputs{Data: make([]byte, outputs)}
-	written, used := map[string][]byte{}, map[string]bool{}
+	written := map[string][]byte{}
 	rest := reply.Data
 	for i := range procs {
-		surfaces := req.Surfaces
-		var passed map[string]string
+		surfaces, passed := &e.Surfaces, map[string]string(nil)
 		if i > 0 {
-			surfaces, passed = map[string][]byte{}, e.Then[i-1].Passed
-			req.Then = append(req.Then, Segment{e.Then[i-1].Procedure, surfaces, passed})
+			surfaces, passed = &e.Then[i-1].Surfaces, e.Then[i-1].Passed
+		}
+		if *surfaces == nil { // as an empty one is received
+			*surfaces = map[string][]byte{}
 		}
 		for _, port := range procs[i].Ports {
-			from, is := passed[port.Name]
-			switch b, ok := given[port.Name]; {
-			case port.Output:
-				surfaces[port.Name], rest = rest[:port.Size:port.Size], rest[port.Size:]
-				written[port.Name] = surfaces[port.Name]
-			case is:
-				surfaces[port.Name] = written[from]
-			case ok:
-				surfaces[port.Name], used[port.Name] = b, true
+			if port.Output {
+				(*surfaces)[port.Name], rest = rest[:port.Size:port.Size], rest[port.Size:]
+				written[port.Name] = (*surfaces)[port.Name]
+			} else if from, ok := passed[port.Name]; ok {
+				(*surfaces)[port.Name] = written[from]
 			}
 		}
 	}
-	for _, f := range e.Inputs {
-		if !used[f.Name] { // arrange refuses a surface that no procedure names
-			req.Surfaces[f.Name] = f.Data
-		}
-	}
-	return req, reply, nil
+	return reply, nil
 }
