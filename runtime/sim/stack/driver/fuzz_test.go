@@ -56,8 +56,8 @@ func FuzzExternalMethod(f *testing.F) {
 					le.PutUint32(structIn[reqCounts+4*i:], le.Uint32(structIn[reqCounts+4*i:])%4)
 				}
 				for i := range 3 {
-					le.PutUint32(structIn[reqInputs+4*i:], m.req.Inputs[0])
-					le.PutUint32(structIn[reqOutputs+4*i:], m.req.Outputs[0])
+					le.PutUint32(structIn[0x020+4*i:], m.req.Inputs[0])
+					le.PutUint32(structIn[0x220+4*i:], m.req.Outputs[0])
 				}
 			} else if n >= 16 {
 				le.PutUint64(structIn, uint64(map[bool]Handle{true: m.h, false: chain.Handle}[n%16 == 0 && n != 3104 &&

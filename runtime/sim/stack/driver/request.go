@@ -62,25 +62,14 @@ type programRequest struct {
 	signals        events   `at:"0x7c8" name:"signal events" src:"modelled; records of chapter 30"`
 }
 
-// Offsets of the request's fields.
+// Offsets of the fields that errors name.
 const (
-	reqToken         = 0x000
-	reqSequence      = 0x008
-	reqProcedure     = 0x00c
-	reqPriority      = 0x010
-	reqQoS           = 0x014
-	reqReserved      = 0x018
-	reqCategory      = 0x01c
-	reqInputs        = 0x020
-	reqOutputs       = reqInputs + 4*maxPorts
-	reqIntermediates = reqOutputs + 4*maxPorts
-	reqCounts        = reqIntermediates + 4*maxPorts
-	reqDoorbell      = reqCounts + 20
-	reqTimeout       = reqDoorbell + 4
-	reqStats         = reqTimeout + 8
-	reqFurther       = reqStats + 4
-	reqWaits         = reqFurther + 4
-	reqSignals       = reqWaits + maxEvents*protocol.EventSize
+	reqProcedure = 0x00c
+	reqPriority  = 0x010
+	reqCategory  = 0x01c
+	reqCounts    = 0x620
+	reqDoorbell  = 0x634
+	reqFurther   = 0x644
 )
 
 // requestStruct is the request's table. The pair at +0x010 was observed as (5, 21). Since 21 is the default

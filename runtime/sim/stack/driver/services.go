@@ -1,6 +1,7 @@
 package driver
 
 import (
+	"cmp"
 	"encoding/binary"
 	"fmt"
 	"sync"
@@ -320,53 +321,16 @@ func EncodeRequest(b []byte, r *Request, sequence uint32) error {
 	case r.Timeout < 0:
 		return fmt.Errorf("driver: timeout is %v, want >= 0", r.Timeout)
 	}
-	le := binary.LittleEndian
-	le.PutUint64(b[reqToken:], uint64(r.Handle))
-	le.PutUint32(b[reqSequence:], sequence)
-	le.PutUint32(b[reqProcedure:], r.Procedure)
-	le.PutUint32(b[reqPriority:], r.Priority)
-	qos := r.QoS
-	if qos == 0 {
-		qos = QoSDefault
+	q := programRequest{
+		token: uint64(r.Handle), sequence: sequence, procedure: r.Procedure, priority: r.Priority,
+		qos: cmp.Or(r.QoS, QoSDefault), category: IOCategory, doorbell: cmp.Or(r.Doorbell, coprocessor.BellLoop),
+		timeout: uint64(r.Timeout), stats: r.Stats, further: r.Further,
 	}
-	le.PutUint32(b[reqQoS:], qos)
-	le.PutUint32(b[reqReserved:], 0)
-	le.PutUint32(b[reqCategory:], IOCategory)
-	for i, id := range r.Inputs {
-		le.PutUint32(b[reqInputs+4*i:], id)
-	}
-	for i, id := range r.Outputs {
-		le.PutUint32(b[reqOutputs+4*i:], id)
-	}
-	for i, id := range r.Intermediate {
-		le.PutUint32(b[reqIntermediates+4*i:], id)
-	}
-	counts := [...]int{len(r.Inputs), len(r.Outputs), len(r.Intermediate), len(r.Waits), len(r.Signals)}
-	for i, n := range counts {
-		le.PutUint32(b[reqCounts+4*i:], uint32(n))
-	}
-	bell := r.Doorbell
-	if bell == 0 {
-		bell = coprocessor.BellLoop
-	}
-	le.PutUint32(b[reqDoorbell:], bell)
-	le.PutUint64(b[reqTimeout:], uint64(r.Timeout))
-	le.PutUint32(b[reqStats:], r.Stats)
-	le.PutUint32(b[reqFurther:], r.Further)
-	putEvents(b[reqWaits:], r.Waits)
-	putEvents(b[reqSignals:], r.Signals)
+	q.nInputs, q.nOutputs = uint32(copy(q.inputs[:], r.Inputs)), uint32(copy(q.outputs[:], r.Outputs))
+	q.nIntermediates = uint32(copy(q.intermediates[:], r.Intermediate))
+	q.nWaits, q.nSignals = uint32(copy(q.waits[:], r.Waits)), uint32(copy(q.signals[:], r.Signals))
+	requestStruct.encode(b, &q)
 	return nil
-}
-
-func putEvents(b []byte, es []protocol.Event) {
-	le := binary.LittleEndian
-	for i, e := range es {
-		q := b[protocol.EventSize*i:]
-		le.PutUint32(q, e.Type)
-		le.PutUint32(q[4:], e.TargetMask)
-		le.PutUint64(q[8:], e.ID)
-		le.PutUint64(q[16:], e.Value)
-	}
 }
 
 // SendRequest runs a procedure and returns when it has run. It does not keep r.

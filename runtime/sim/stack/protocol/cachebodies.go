@@ -75,10 +75,7 @@ type Trigger struct {
 func (t *Trigger) Append(p []byte) []byte {
 	le := binary.LittleEndian
 	p = le.AppendUint32(le.AppendUint64(le.AppendUint64(p, t.Handler), t.Timestamp), uint32(len(t.Inputs)))
-	for i := range t.Inputs {
-		p = t.Inputs[i].append(p)
-	}
-	return p
+	return appendRecords(p, bufferRecord, t.Inputs)
 }
 
 func decodeTrigger(body []byte) (*Trigger, error) {
@@ -114,10 +111,7 @@ func (c *Inference) Append(p []byte) []byte {
 	le := binary.LittleEndian
 	p = le.AppendUint32(le.AppendUint64(p, c.PropertyBuffer), uint32(1+len(c.Buffers)))
 	p = le.AppendUint32(p, uint32(max(c.Packets, 1)))
-	for i := range c.Buffers {
-		p = c.Buffers[i].append(p)
-	}
-	return c.Call.Append(p)
+	return c.Call.Append(appendRecords(p, bufferRecord, c.Buffers))
 }
 
 func decodeInference(v *Variant, body []byte) (*Inference, error) {
@@ -188,10 +182,7 @@ func SubPacketSize(buffers int) int { return 8 + buffers*BufferSize }
 func AppendSubPacket(p []byte, s *SubPacket) []byte {
 	le := binary.LittleEndian
 	p = le.AppendUint32(le.AppendUint32(p, s.Procedure), uint32(len(s.Buffers)))
-	for i := range s.Buffers {
-		p = s.Buffers[i].append(p)
-	}
-	return p
+	return appendRecords(p, bufferRecord, s.Buffers)
 }
 
 // DecodeSubPackets reads n sub-packets from a property buffer, which may be longer.

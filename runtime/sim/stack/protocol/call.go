@@ -154,19 +154,9 @@ func (c *ProcedureCall) Append(p []byte) []byte {
 		uint32(len(c.Order)), sub, masks, c.UserID, c.JobID} {
 		p = le.AppendUint32(p, v)
 	}
-	for _, bs := range [][]Buffer{c.Inputs, c.Outputs} {
-		for i := range bs {
-			p = bs[i].append(p)
-		}
-	}
-	for _, es := range [][]Event{c.Waits, c.Signals} {
-		for i := range es {
-			p = es[i].append(p)
-		}
-	}
-	for i := range c.Bars {
-		p = c.Bars[i].append(p)
-	}
+	p = appendRecords(appendRecords(p, bufferRecord, c.Inputs), bufferRecord, c.Outputs)
+	p = appendRecords(appendRecords(p, eventRecord, c.Waits), eventRecord, c.Signals)
+	p = appendRecords(p, barRecord, c.Bars)
 	for len(p)-start < int(off) {
 		p = append(p, 0)
 	}
@@ -243,8 +233,8 @@ func decodeCall(v *Variant, body []byte) (*ProcedureCall, error) {
 	if c.Outputs, at, err = decodeBuffers(body, at, int(get(callOutputs)), OutputBuffer, "outputBuffer"); err != nil {
 		return nil, err
 	}
-	c.Waits, at = decodeEvents(body, at, int(waits))
-	c.Signals, at = decodeEvents(body, at, int(signals))
+	c.Waits, at, _ = decodeRecords(body, at, int(waits), eventRecord, nil)
+	c.Signals, at, _ = decodeRecords(body, at, int(signals), eventRecord, nil)
 	if c.Bars, at, err = decodeBars(body, at, int(get(callBars))); err != nil {
 		return nil, err
 	}

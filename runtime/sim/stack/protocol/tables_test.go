@@ -266,7 +266,7 @@ func TestCountedFieldsAreBounded(t *testing.T) {
 
 	// The records of events and bars, and the log line.
 	e := Event{Type: 1, TargetMask: 2, ID: 3, Value: 4}
-	if b := e.append(nil); len(b) != 24 || binary.LittleEndian.Uint64(b[16:]) != 4 {
+	if b := appendRecords(nil, eventRecord, []Event{e}); len(b) != 24 || binary.LittleEndian.Uint64(b[16:]) != 4 {
 		t.Errorf("event is % x", b)
 	}
 	if s := e.Log("waitEvent", 5); s != "waitEvent[5]: type=1 mask=2 id=3 value=4" {
