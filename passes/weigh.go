@@ -2,6 +2,7 @@ package passes
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/target"
@@ -265,8 +266,13 @@ func (w balance) stretch(begin, end int) stretch {
 	return r
 }
 
-// dropConstantSteps sends to the CPU every engine step that reads only constants, since a procedure needs an input.
+// dropConstantSteps sends to the CPU every engine step that reads only constants, since a procedure needs an input. The
+// first operation of such a step does too.
 func (s *State) dropConstantSteps() {
+	defer s.placeCasts()
+	if !slices.ContainsFunc(s.Func.Body.Ops, func(op *ir.Op) bool { return op.Place.Unit == ir.Engine && !live(op) }) {
+		return
+	}
 	steps := s.splitWide(newNeeds(s.Func.Body.Ops).fewest())
 	for _, st := range steps {
 		if st.Unit != ir.Engine || len(st.Inputs) > 0 {
@@ -282,7 +288,13 @@ func (s *State) dropConstantSteps() {
 			})
 		}
 	}
-	s.placeCasts()
+}
+
+// live reports whether an operation reads a value that is not known at compile time.
+func live(op *ir.Op) bool {
+	found := false
+	op.Reads(func(v *ir.Value) { found = found || !v.IsConst() })
+	return found
 }
 
 // needsCPU reports whether the CPU has operations that the engine does not accept.
