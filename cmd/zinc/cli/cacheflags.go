@@ -284,18 +284,22 @@ func (s *slot) put(e *env, p pair.Pair) {
 	})
 }
 
-// putStored adds a pair whose container is in a file.
-func (s *slot) putStored(e *env, r *compile.Result, o *outFile, p pair.Pair) error {
-	if s.store.Folder == "" {
+// putResult adds the pair of a compilation, whose container went to o unless that is nil, and returns the pair.
+func (s *slot) putResult(e *env, r *compile.Result, o *outFile) (pair.Pair, error) {
+	p, err := r.Pair()
+	if err != nil {
+		return p, &internalError{err: err}
+	}
+	if s == nil || o == nil || s.store.Folder == "" {
 		s.put(e, p)
-		return nil
+		return p, nil
 	}
 	if err := o.staged.Sync(); err != nil {
-		return err
+		return p, err
 	}
 	sum, err := hex.DecodeString(r.Sum())
 	if err != nil {
-		return &internalError{err: err}
+		return p, &internalError{err: err}
 	}
 	s.keep(e, func() error {
 		err := s.store.PutFile(s.key, o.staged.Name(), int64(len(p.Container)), [sha256.Size]byte(sum), p)
@@ -304,7 +308,7 @@ func (s *slot) putStored(e *env, r *compile.Result, o *outFile, p pair.Pair) err
 		}
 		return err
 	})
-	return nil
+	return p, nil
 }
 
 // keep calls put unless the model was changed while it was compiled.
@@ -370,10 +374,8 @@ func (c *compileFlags) compilePair(ctx context.Context, e *env, path string, kep
 		return p, err
 	}
 	e.note("%s", r.Report.Line())
-	if p, err = r.Pair(); err != nil {
-		return p, &internalError{err: err}
+	if p, err = kept.putResult(e, r, nil); err == nil {
+		kept.upload(ctx, e, p)
 	}
-	kept.put(e, p)
-	kept.upload(ctx, e, p)
-	return p, nil
+	return p, err
 }

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -13,7 +14,6 @@ import (
 
 	"github.com/zinc-compiler/zinc/compile"
 	"github.com/zinc-compiler/zinc/compile/pair"
-	"github.com/zinc-compiler/zinc/frontend"
 	"github.com/zinc-compiler/zinc/inspect/report"
 	"github.com/zinc-compiler/zinc/internal/atomicfile"
 	"github.com/zinc-compiler/zinc/internal/filename"
@@ -115,126 +115,20 @@ func (c *compileCommand) run(cmd *cobra.Command, path string) error {
 	if err := c.budgets.check(); err != nil {
 		return err
 	}
-	if c.to != "" || c.from != "" || isIR(path) {
-		return c.runPhases(cmd.Context(), path)
+	switch ctx := cmd.Context(); {
+	case isIR(path):
+		return c.compileIR(ctx, path)
+	case c.from != "":
+		return fmt.Errorf("%s: not IR text, want what --to=%s writes", path, c.from)
+	case c.to != "":
+		return c.modelToIR(ctx, path)
+	case headIs(path, compile.IsTaskText):
+		return c.compileTasks(ctx, path)
+	case c.emission() != nil:
+		return c.runEmit(ctx, c.emission(), path)
+	default:
+		return c.compileModel(ctx, path)
 	}
-	if headIs(path, compile.IsTaskText) {
-		return c.assemble(cmd.Context(), path)
-	}
-	if e := c.emission(); e != nil {
-		if c.debug != "" {
-			return usagef("--debug-db describes a pair and cannot be combined with --emit")
-		}
-		return c.runEmit(cmd.Context(), e, path)
-	}
-	to, err := c.pairPaths(c.out, path)
-	if err != nil {
-		return err
-	}
-	if c.out == stdoutName && c.reports.stdout() != nil {
-		return usagef("-o - and --report would both write to standard output")
-	}
-	kept, err := c.slot(cmd.Context(), c.env, path)
-	if err != nil {
-		return err
-	}
-	if done, err := c.fromCache(cmd.Context(), kept, path, to); done || err != nil {
-		return err
-	}
-	m, err := c.open(c.env, path)
-	if err != nil {
-		return err
-	}
-	defer m.Close()
-	c.tellUncached(c.env)
-	for _, p := range []string{to.Container, to.Descriptor} {
-		if sameFile(p, m.Path) {
-			return usagef("-o %s would replace the model's own text", c.out)
-		}
-	}
-	if err := c.reports.apart(to.Container, to.Descriptor, c.debug, m.Path); err != nil {
-		return err
-	}
-	if c.debug != "" {
-		if clean := filepath.Clean(c.debug); clean == filepath.Clean(to.Container) ||
-			clean == filepath.Clean(to.Descriptor) ||
-			sameFile(clean, m.Path) {
-			return usagef("--debug-db %s would replace the pair or the model's own text", c.debug)
-		}
-		c.provenance = true
-	}
-	stored := c.storing(to.Container)
-	defer stored.close()
-	r, err := c.compile(cmd.Context(), c.env, m, c.pairSink(stored))
-	if err != nil {
-		return err
-	}
-	if c.prove {
-		if err := c.proved(cmd.Context(), r, c.workers); err != nil {
-			return err
-		}
-	}
-	if err := c.judge(cmd.Context(), m, r); err != nil {
-		return err
-	}
-	files := stored.files(r, to)
-	if c.debug != "" {
-		files = append(files, atomicfile.File{Path: c.debug, Write: r.Provenance.Write})
-	}
-	keep := kept != nil && !c.dryRun
-	var p pair.Pair
-	if keep {
-		if p, err = r.Pair(); err != nil {
-			return &internalError{err: err}
-		}
-	}
-	if keep && stored != nil {
-		if err := kept.putStored(c.env, r, stored, p); err != nil {
-			return err
-		}
-	}
-	if err := c.write(cmd.Context(), files, c.reports.files(c.doc)); err != nil {
-		return err
-	}
-	if keep && stored == nil {
-		kept.put(c.env, p)
-	}
-	if keep {
-		kept.upload(cmd.Context(), c.env, p)
-	}
-	return c.tell()
-}
-
-// sink keeps what the flags look at.
-func (c *compileCommand) sink(r *compile.Result) compile.Sink {
-	switch {
-	case c.prove:
-		return r.All()
-	case c.reports.list != nil || len(c.budgets.limits) > 0:
-		return r.Reported()
-	}
-	return r.Files()
-}
-
-// judge checks the budgets and sets the document of a compilation.
-func (c *compileCommand) judge(ctx context.Context, m *frontend.Model, r *compile.Result) error {
-	ran, err := c.budgets.run(ctx, &c.compileFlags, c.env, c.path)
-	if err != nil {
-		return err
-	}
-	judged, err := c.budgets.judge(ctx, &c.compileFlags, c.env, r.Report)
-	if err != nil {
-		return err
-	}
-	c.doc = &report.Document{
-		Model:      filepath.ToSlash(m.Path),
-		Report:     r.Report,
-		Violations: append(judged, ran...),
-	}
-	if c.flags != nil {
-		c.doc.Explain = newExplains(c.path, c.flags, r.Report).command
-	}
-	return nil
 }
 
 // tell prints the report, and the placement in one line. It returns an error if a budget was exceeded.
@@ -244,29 +138,6 @@ func (c *compileCommand) tell() error {
 	}
 	c.note("%s", c.doc.Line())
 	return c.violations("", c.doc.Violations)
-}
-
-// fromCache writes a pair from the cache, unless the flags require a compilation.
-func (c *compileCommand) fromCache(ctx context.Context, kept *slot, path string, to pair.Paths) (done bool,
-	err error) {
-	if kept == nil || c.reports.list != nil || len(c.budgets.limits) > 0 || c.debug != "" || c.prove ||
-		c.looks() {
-		return false, nil
-	}
-	own, err := pair.Files(path, c.weights)
-	if err != nil {
-		return false, nil // opening the model reports what is wrong
-	}
-	for _, f := range own {
-		if sameFile(to.Container, f.Path) || sameFile(to.Descriptor, f.Path) {
-			return false, usagef("-o %s would replace a file of the model, %s", c.out, f.Path)
-		}
-	}
-	files, ok := kept.files(ctx, c.env, to.Container)
-	if !ok {
-		return false, nil
-	}
-	return true, c.write(ctx, files, nil)
 }
 
 // write writes the files and the reports. With --dry-run it writes only the reports and prints

@@ -70,6 +70,9 @@ func (c *compileCommand) emission() *emission {
 
 // runEmit writes one format of the model instead of the pair.
 func (c *compileCommand) runEmit(ctx context.Context, e *emission, path string) error {
+	if c.debug != "" {
+		return usagef("--debug-db describes a pair and cannot be combined with --emit")
+	}
 	if e.run != nil {
 		return e.run(c, ctx, path)
 	}

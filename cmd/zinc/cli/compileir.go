@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -26,7 +25,6 @@ type phaseFlags struct {
 const (
 	irExt     = ".ir"
 	irDataExt = ".irdata" // of the file with the large constants, beside the text
-	tdDataExt = ".tddata" // of the file with constants and descriptor, beside task text
 )
 
 func (p *phaseFlags) register(f *pflag.FlagSet) {
@@ -63,48 +61,59 @@ func headIs(path string, is func(head []byte) bool) bool {
 	return is(head[:n])
 }
 
-// runPhases compiles from IR text, to IR text, or both.
-func (c *compileCommand) runPhases(ctx context.Context, path string) error {
-	if c.emission() != nil || c.debug != "" {
+// whole returns an error for flags that require a complete compilation from a model.
+func (c *compileCommand) whole() error {
+	switch {
+	case c.emission() != nil || c.debug != "":
 		return usagef("--to and --from cannot be combined with --emit or --debug-db")
-	}
-	if c.to != "" && (c.reports.list != nil || len(c.budgets.limits) > 0) {
+	case c.to != "" && (c.reports.list != nil || len(c.budgets.limits) > 0):
 		return usagef("--to=%s cannot be combined with reports or budgets, which require a complete compilation", c.to)
-	}
-	if c.budgets.base != "" {
+	case c.budgets.base != "":
 		return usagef("--base cannot be combined with --to, --from or IR text, whose flags are fixed")
 	}
+	return nil
+}
+
+// modelToIR compiles the model at path to IR text.
+func (c *compileCommand) modelToIR(ctx context.Context, path string) error {
+	if err := c.whole(); err != nil {
+		return err
+	}
+	m, err := c.open(c.env, path)
+	if err != nil {
+		return err
+	}
+	defer m.Close()
 	p := c.env.newProgress(c.progress)
 	defer p.end()
-	o, err := c.options(c.env, path, p)
+	o, err := c.options(c.env, m.Path, p)
 	if err != nil {
 		return err
 	}
 	o.Until = c.to
-	if !isIR(path) {
-		if c.from != "" {
-			return fmt.Errorf("%s: not IR text, want what --to=%s writes", path, c.from)
-		}
-		m, err := c.open(c.env, path)
-		if err != nil {
-			return err
-		}
-		defer m.Close()
-		if o, err = c.options(c.env, m.Path, p); err != nil {
-			return err
-		}
-		o.Until = c.to
-		var s *compile.Snapshot
-		if err := compile.Compile(ctx, m.Program, o, compile.Sink{Snapshot: compile.To(&s)}); err != nil {
-			return err
-		}
-		return c.writeIR(ctx, s, path)
+	var s *compile.Snapshot
+	if err := compile.Compile(ctx, m.Program, o, compile.Sink{Snapshot: compile.To(&s)}); err != nil {
+		return err
+	}
+	return c.writeIR(ctx, s, path)
+}
+
+// compileIR compiles the IR text at path to a pair or, with --to, to IR text.
+func (c *compileCommand) compileIR(ctx context.Context, path string) error {
+	if err := c.whole(); err != nil {
+		return err
 	}
 	for _, name := range []string{"target", "precision", "place", "func", "shape", "weights"} {
 		if c.flags.Changed(name) {
 			return usagef("--%s: the value for %s was fixed when it was written; set the flag together with --to", name,
 				path)
 		}
+	}
+	p := c.env.newProgress(c.progress)
+	defer p.end()
+	o, err := c.options(c.env, path, p)
+	if err != nil {
+		return err
 	}
 	s, closeData, err := readIR(path)
 	if err != nil {
@@ -114,7 +123,7 @@ func (c *compileCommand) runPhases(ctx context.Context, path string) error {
 	if c.from != "" && c.from != s.After && c.from != s.Next() {
 		return usagef("--from=%s: %s is the program after pass %s", c.from, path, s.After)
 	}
-	if c.to != "" {
+	if o.Until = c.to; c.to != "" {
 		if err := s.Compile(ctx, o, compile.Sink{Snapshot: compile.To(&s)}); err != nil {
 			return err
 		}
@@ -184,50 +193,6 @@ func irFiles(s *compile.Snapshot, path string) ([]atomicfile.File, error) {
 // beside returns the path with another extension.
 func beside(path, ext string) string {
 	return filename.Beside(strings.TrimSuffix(path, filepath.Ext(path)), ext)
-}
-
-func parts(ps [][]byte) func(w io.Writer) error {
-	return func(w io.Writer) error {
-		for _, p := range ps {
-			if _, err := w.Write(p); err != nil {
-				return err
-			}
-		}
-		return nil
-	}
-}
-
-// assemble builds a pair from the task text at path.
-func (c *compileCommand) assemble(ctx context.Context, path string) error {
-	if c.emission() != nil || c.debug != "" || c.reports.list != nil || len(c.budgets.limits) > 0 {
-		return usagef("%s is task text: it compiles only to a pair, without reports, budgets or a debug database", path)
-	}
-	to, err := c.pairPaths(c.out, path)
-	if err != nil {
-		return err
-	}
-	text, err := os.ReadFile(path)
-	if err != nil {
-		return err
-	}
-	data, closeData, err := blobfile.Map(beside(path, tdDataExt))
-	if err != nil {
-		return err
-	}
-	defer closeData() // only read from
-	t, err := compile.ReadTaskText(path, text, data)
-	if err != nil {
-		return err
-	}
-	p, err := t.Pair()
-	if err != nil {
-		return fmt.Errorf("%s: %w", path, err)
-	}
-	if err := c.write(ctx, p.Files(to.Container), nil); err != nil {
-		return err
-	}
-	c.note("%s has the tasks of %s", to.Container, path)
-	return nil
 }
 
 // readIR reads IR text and maps the file of constants beside it, which closeData unmaps.
