@@ -120,6 +120,13 @@ func checkArg(op *Op, p *Param, v *Value) error {
 				len(c.Data))
 		}
 	}
+	if p.ranks != [2]int{} {
+		return rankIn(op, p.Name, p.ranks[0], p.ranks[1])
+	}
+	if p.among != nil {
+		_, err := needOneOf(op, p.Name, p.among...)
+		return err
+	}
 	return nil
 }
 

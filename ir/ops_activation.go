@@ -107,7 +107,7 @@ func activationForms() (out forms) {
 			d.Params = append(d.Params, in(p, clsFloat).as("T").fixed())
 		}
 		if o.Curve.Channels {
-			d.Infer = inferChannelParams
+			d.Infer, d.Params[0] = inferChannelParams, d.Params[0].rank(3, 5)
 		} else {
 			d.Fold = foldCurve(o.Curve)
 		}
@@ -116,22 +116,13 @@ func activationForms() (out forms) {
 	out.add(
 		&OpDef{Operation: OpThreshold, Infer: sameAsX, Fold: foldCurve(OpThreshold.Curve),
 			Params: params(in(ParamX, clsNum).as("T"), in(ParamAlpha, clsNum).as("T").fixed())},
-		&OpDef{Operation: OpGelu, Params: params(in(ParamX, clsFloat).as("T"), stringP(ParamMode).or("EXACT")),
-			Infer: func(op *Op) ([]Type, error) {
-				_, err := needOneOf(op, ParamMode, "EXACT", "TANH_APPROXIMATION", "SIGMOID_APPROXIMATION")
-				if err != nil {
-					return nil, err
-				}
-				return sameAsX(op)
-			}})
+		&OpDef{Operation: OpGelu, Infer: sameAsX, Params: params(in(ParamX, clsFloat).as("T"), stringP(ParamMode).
+			oneOf("EXACT", "TANH_APPROXIMATION", "SIGMOID_APPROXIMATION").or("EXACT"))})
 	return out
 }
 
 // inferChannelParams checks that alpha and beta are vectors with one element per channel of x.
 func inferChannelParams(op *Op) ([]Type, error) {
-	if err := rankIn(op, ParamX, 3, 5); err != nil {
-		return nil, err
-	}
 	c := op.Arg(ParamX).Type.Shape[1]
 	for _, n := range []ParamName{ParamAlpha, ParamBeta} {
 		if err := vectorOf(op, n, c, "the channels of x"); err != nil {

@@ -70,9 +70,6 @@ func inferLUT16(op *Op) ([]Type, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := rankIn(op, ParamLUT, 1, 1); err != nil {
-		return nil, err
-	}
 	n := op.Arg(ParamLUT).Type.Shape[0]
 	b := int64(bits.Len64(uint64(max(n, 1)))) - 1
 	if n != 1<<b || b < 1 || b > 8 || b == 3 || b == 5 || b == 7 {
@@ -87,9 +84,6 @@ func inferLUT16(op *Op) ([]Type, error) {
 func inferSparse16(op *Op) ([]Type, error) {
 	s, err := shapeArg(op)
 	if err != nil {
-		return nil, err
-	}
-	if err := rankIn(op, ParamNonzeroData, 1, 1); err != nil {
 		return nil, err
 	}
 	if err := packedBytes(op, ParamMask, count(s), 1); err != nil {
@@ -184,11 +178,11 @@ func constexprForms() (out forms) {
 				return one(op.Arg(ParamSourceVal).Type.WithDType(t))
 			}, Fold: foldConstexprCast},
 		&OpDef{Operation: OpConstexprLUTToDense, Since: "ios16",
-			Params: params(cst(ParamIndices, DTypesOf(UInt8)), cst(ParamLUT, entry),
+			Params: params(cst(ParamIndices, DTypesOf(UInt8)), cst(ParamLUT, entry).rank(1, 1),
 				cst(ParamShape, DTypesOf(UInt32, Int32))),
 			Infer: inferLUT16, Fold: foldLUT16},
 		&OpDef{Operation: OpConstexprSparseToDense, Since: "ios16",
-			Params: params(cst(ParamNonzeroData, entry), cst(ParamMask, DTypesOf(UInt8)),
+			Params: params(cst(ParamNonzeroData, entry).rank(1, 1), cst(ParamMask, DTypesOf(UInt8)),
 				cst(ParamShape, DTypesOf(UInt32, Int32))), Infer: inferSparse16, Fold: foldSparse},
 
 		&OpDef{Operation: OpConstexprBlockwiseShiftScale, Since: "ios18",
@@ -211,20 +205,14 @@ func constexprForms() (out forms) {
 				return one(TensorOf(op.Arg(ParamLUT).Type.DType, s...))
 			}, Fold: foldLUT18},
 		&OpDef{Operation: OpConstexprSparseToDense, Since: "ios18", Doc: "The next value where the mask is 1, else 0.",
-			Params: params(cst(ParamNonzeroData, q48), cst(ParamMask, u1)),
+			Params: params(cst(ParamNonzeroData, q48).rank(1, 1), cst(ParamMask, u1)),
 			Infer: func(op *Op) ([]Type, error) {
-				if err := rankIn(op, ParamNonzeroData, 1, 1); err != nil {
-					return nil, err
-				}
 				return one(op.Arg(ParamMask).Type.WithDType(op.Arg(ParamNonzeroData).Type.DType))
 			}, Fold: foldSparse},
 		&OpDef{Operation: OpConstexprLUTToSparse, Since: "ios18",
-			Params: params(cst(ParamIndicesMask, u1), cst(ParamIndicesNonzeroData, idx), cst(ParamLUT, entry),
-				intP(ParamVectorAxis).opt()),
+			Params: params(cst(ParamIndicesMask, u1), cst(ParamIndicesNonzeroData, idx).rank(1, 1),
+				cst(ParamLUT, entry), intP(ParamVectorAxis).opt()),
 			Infer: func(op *Op) ([]Type, error) {
-				if err := rankIn(op, ParamIndicesNonzeroData, 1, 1); err != nil {
-					return nil, err
-				}
 				m, nz := op.Arg(ParamIndicesMask).Type, op.Arg(ParamIndicesNonzeroData).Type
 				s, vec, err := lookup(op, m.WithDType(nz.DType))
 				if err != nil {
@@ -233,13 +221,10 @@ func constexprForms() (out forms) {
 				return []Type{m.WithShape(s...), TensorOf(op.Arg(ParamLUT).Type.DType, times(nz.Shape[0], vec))}, nil
 			}, Fold: foldLUTSparse},
 		&OpDef{Operation: OpConstexprSparseBlockwiseShiftScale, Since: "ios18",
-			Params: params(cst(ParamDataMask, u1), cst(ParamNonzeroData, q48), cst(ParamScale, clsFloat),
+			Params: params(cst(ParamDataMask, u1), cst(ParamNonzeroData, q48).rank(1, 1), cst(ParamScale, clsFloat),
 				cst(ParamOffset, q48).
 					opt()),
 			Infer: func(op *Op) ([]Type, error) {
-				if err := rankIn(op, ParamNonzeroData, 1, 1); err != nil {
-					return nil, err
-				}
 				m := op.Arg(ParamDataMask).Type
 				if err := blockwise(op, m); err != nil {
 					return nil, err

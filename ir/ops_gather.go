@@ -143,9 +143,6 @@ func inferGatherND(op *Op) ([]Type, error) {
 var scatterModes = []string{"add", "div", "max", "min", "mul", "sub", "update"}
 
 func inferScatter(op *Op) ([]Type, error) {
-	if _, err := needOneOf(op, ParamMode, scatterModes...); err != nil {
-		return nil, err
-	}
 	data, idx, up := op.Arg(ParamData).Type, op.Arg(ParamIndices).Type, op.Arg(ParamUpdates).Type
 	var want []int64
 	switch op.Def.Operation {
@@ -210,7 +207,8 @@ func gatherForms() (out forms) {
 		if o != OpScatterND {
 			ps = append(ps, intP(ParamAxis).or(int64(0)))
 		}
-		d := &OpDef{Operation: o, Params: append(ps, stringP(ParamMode).or("add")), Infer: inferScatter}
+		mode := stringP(ParamMode).oneOf(scatterModes...).or("add")
+		d := &OpDef{Operation: o, Params: append(ps, mode), Infer: inferScatter}
 		out.add(d, d.since("ios17", validate))
 	}
 	return out

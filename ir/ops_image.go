@@ -49,9 +49,6 @@ var (
 // spatialSize returns a rule that replaces the last two dimensions.
 func spatialSize(size func(op *Op, h, w int64) (int64, int64, error)) func(op *Op) ([]Type, error) {
 	return func(op *Op) ([]Type, error) {
-		if err := rankIn(op, ParamX, 3, 5); err != nil {
-			return nil, err
-		}
 		x := op.Arg(ParamX).Type
 		out := cloneShape(x.Shape)
 		n := len(out)
@@ -129,25 +126,12 @@ func cropped(op *Op, h, w int64) (int64, int64, error) {
 var samplingModes = []string{"DEFAULT", "STRICT_ALIGN_CORNERS", "ALIGN_CORNERS", "UNALIGN_CORNERS", "OFFSET_CORNERS"}
 
 func inferCropResize(op *Op) ([]Type, error) {
-	if err := rankIn(op, ParamX, 4, 4); err != nil {
-		return nil, err
-	}
-	if _, err := needOneOf(op, ParamSamplingMode, samplingModes...); err != nil {
-		return nil, err
-	}
-	if _, err := needOneOf(op, ParamBoxCoordinateMode, "CORNERS_HEIGHT_FIRST", "CORNERS_WIDTH_FIRST",
-		"CENTER_SIZE_HEIGHT_FIRST", "CENTER_SIZE_WIDTH_FIRST"); err != nil {
-		return nil, err
-	}
 	h, w, err := targeted(ParamTargetHeight, ParamTargetWidth)(op, 0, 0)
 	if err != nil {
 		return nil, err
 	}
 	x := op.Arg(ParamX).Type
 	if op.Def.ParamIndex(ParamBoxes) >= 0 {
-		if err := rankIn(op, ParamBoxes, 2, 2); err != nil {
-			return nil, err
-		}
 		b := op.Arg(ParamBoxes).Type
 		if !agree(b.Shape[1], 4) {
 			return nil, Rulef(ParamBoxes, "boxes has %d columns, must have 4", b.Shape[1])
@@ -156,9 +140,6 @@ func inferCropResize(op *Op) ([]Type, error) {
 			return nil, err
 		}
 		return one(x.WithShape(b.Shape[0], x.Shape[1], h, w))
-	}
-	if err := rankIn(op, ParamROI, 5, 5); err != nil {
-		return nil, err
 	}
 	r := op.Arg(ParamROI).Type
 	if !agree(r.Shape[2], 4) && !agree(r.Shape[2], 5) {
@@ -169,9 +150,6 @@ func inferCropResize(op *Op) ([]Type, error) {
 
 func inferResize(op *Op) ([]Type, error) {
 	x := op.Arg(ParamX).Type
-	if err := rankIn(op, ParamShape, 1, 1); err != nil {
-		return nil, err
-	}
 	n, err := needInt(op, ParamResizedDims)
 	if err != nil {
 		return nil, err
@@ -180,12 +158,6 @@ func inferResize(op *Op) ([]Type, error) {
 	if n < 1 || n > int64(x.Rank()) || have >= 0 && n > have {
 		return nil, Rulef(ParamResizedDims, "resized_dims is %d, x has rank %d and shape %s elements", n, x.Rank(),
 			dimString(have))
-	}
-	if _, err := needOneOf(op, ParamInterpolationMode, "LINEAR", "NEAREST_NEIGHBOR"); err != nil {
-		return nil, err
-	}
-	if _, err := needOneOf(op, ParamSamplingMode, samplingModes...); err != nil {
-		return nil, err
 	}
 	out := cloneShape(x.Shape)
 	tail := out[len(out)-int(n):]
@@ -204,12 +176,6 @@ func inferResize(op *Op) ([]Type, error) {
 }
 
 func inferResample(op *Op) ([]Type, error) {
-	if err := rankIn(op, ParamX, 4, 4); err != nil {
-		return nil, err
-	}
-	if err := rankIn(op, ParamCoordinates, 4, 4); err != nil {
-		return nil, err
-	}
 	x, c := op.Arg(ParamX).Type, op.Arg(ParamCoordinates).Type
 	if !agree(x.Shape[0], c.Shape[0]) || !agree(c.Shape[3], 2) {
 		return nil, Rulef(ParamCoordinates, "coordinates is %s, must be [%s, H, W, 2]", ShapeString(c.Shape),
@@ -219,12 +185,6 @@ func inferResample(op *Op) ([]Type, error) {
 }
 
 func inferAffine(op *Op) ([]Type, error) {
-	if err := rankIn(op, ParamX, 4, 4); err != nil {
-		return nil, err
-	}
-	if err := rankIn(op, ParamTransformMatrix, 2, 2); err != nil {
-		return nil, err
-	}
 	if m := op.Arg(ParamTransformMatrix).Type; !agree(m.Shape[1], 6) {
 		return nil, Rulef(ParamTransformMatrix, "transform_matrix has %d columns, must have 6", m.Shape[1])
 	}
@@ -233,7 +193,9 @@ func inferAffine(op *Op) ([]Type, error) {
 
 // imageForms are the forms of the operations above.
 func imageForms() (out forms) {
-	x := in(ParamX, clsFloat).as("T")
+	x := in(ParamX, clsFloat).as("T").rank(3, 5)
+	flat := x.rank(4, 4)
+	sampling := stringP(ParamSamplingMode).oneOf(samplingModes...)
 	factor := func(n ParamName) Param {
 		return in(n, DTypesOf(FP32, Int32)).as("U").fixed().or(int64(1))
 	}
@@ -246,18 +208,12 @@ func imageForms() (out forms) {
 			Params: params(x, intP(ParamTargetSizeHeight), intP(ParamTargetSizeWidth)),
 			Infer:  spatialSize(targeted(ParamTargetSizeHeight, ParamTargetSizeWidth))},
 		&OpDef{Operation: OpResizeBilinear,
-			Params: params(x, one32(ParamTargetSizeHeight), one32(ParamTargetSizeWidth), stringP(ParamSamplingMode).
-				or("DEFAULT")),
-			Infer: func(op *Op) ([]Type, error) {
-				if _, err := needOneOf(op, ParamSamplingMode, samplingModes...); err != nil {
-					return nil, err
-				}
-				return spatialSize(targeted(ParamTargetSizeHeight, ParamTargetSizeWidth))(op)
-			}},
+			Params: params(x, one32(ParamTargetSizeHeight), one32(ParamTargetSizeWidth), sampling.or("DEFAULT")),
+			Infer:  spatialSize(targeted(ParamTargetSizeHeight, ParamTargetSizeWidth))},
 		&OpDef{Operation: OpCrop,
 			Params: params(x, intP(ParamCropHeight), intP(ParamCropWidth)), Infer: spatialSize(cropped)},
 		&OpDef{Operation: OpAffine,
-			Params: params(x, in(ParamTransformMatrix, clsFloat).as("T"), intP(ParamOutputHeight),
+			Params: params(flat, in(ParamTransformMatrix, clsFloat).as("T").rank(2, 2), intP(ParamOutputHeight),
 				intP(ParamOutputWidth),
 				stringP(ParamSamplingMode),
 				stringP(ParamPaddingMode), in(ParamPaddingValue, clsFloat).as("T").fixed(),
@@ -271,7 +227,7 @@ func imageForms() (out forms) {
 	out.add(up, up.since("ios16", func(d *OpDef) { d.Params = append(d.Params, boolP(ParamHalfPixelCenters).opt()) }))
 
 	resample := &OpDef{Operation: OpResample,
-		Params: params(x, in(ParamCoordinates, DTypesOf(Int32, FP32)), stringP(ParamSamplingMode),
+		Params: params(flat, in(ParamCoordinates, DTypesOf(Int32, FP32)).rank(4, 4), stringP(ParamSamplingMode),
 			stringP(ParamPaddingMode),
 			in(ParamPaddingValue, clsFloat).as("T").fixed(), stringP(ParamCoordinatesMode), boolP(ParamAlignCorners)),
 		Infer: inferResample}
@@ -281,20 +237,21 @@ func imageForms() (out forms) {
 
 	tail := params(one32(ParamTargetHeight), one32(ParamTargetWidth), boolP(ParamNormalizedCoordinates).or(false),
 		in(ParamSpatialScale, DTypesOf(FP32)).fixed().or(1.0),
-		stringP(ParamBoxCoordinateMode).or("CORNERS_HEIGHT_FIRST"), stringP(ParamSamplingMode).or("DEFAULT"))
+		stringP(ParamBoxCoordinateMode).oneOf("CORNERS_HEIGHT_FIRST", "CORNERS_WIDTH_FIRST", "CENTER_SIZE_HEIGHT_FIRST",
+			"CENTER_SIZE_WIDTH_FIRST").or("CORNERS_HEIGHT_FIRST"), sampling.or("DEFAULT"))
 	crop := &OpDef{Operation: OpCropResize,
-		Params: append(params(x, in(ParamROI, clsFloat).as("T")), tail...), Infer: inferCropResize}
+		Params: append(params(flat, in(ParamROI, clsFloat).as("T").rank(5, 5)), tail...), Infer: inferCropResize}
 	pad := in(ParamPadValue, clsFloat).as("T").fixed().or(0.0)
 	out.add(crop,
 		crop.since("ios16", func(d *OpDef) { d.Params = append(d.Params, pad) }),
 		crop.since("ios17", func(d *OpDef) {
-			d.Params = append(append(params(x, in(ParamBoxes, DTypesOf(FP16, FP32, UInt16)),
+			d.Params = append(append(params(flat, in(ParamBoxes, DTypesOf(FP16, FP32, UInt16)).rank(2, 2),
 				in(ParamBoxIndices, DTypesOf(UInt16, Int32)).opt()), tail...), pad)
 		}))
 	out.add(&OpDef{Operation: OpResize, Since: "ios17",
-		Params: params(in(ParamX, clsNum), in(ParamShape, DTypesOf(Int32, Int16, UInt16, UInt32)),
+		Params: params(in(ParamX, clsNum), in(ParamShape, DTypesOf(Int32, Int16, UInt16, UInt32)).rank(1, 1),
 			in(ParamResizedDims, DTypesOf(UInt32)).fixed(),
-			stringP(ParamInterpolationMode).or("LINEAR"), stringP(ParamSamplingMode).or("DEFAULT")),
+			stringP(ParamInterpolationMode).oneOf("LINEAR", "NEAREST_NEIGHBOR").or("LINEAR"), sampling.or("DEFAULT")),
 		Infer: inferResize})
 	return out
 }

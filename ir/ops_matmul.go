@@ -101,12 +101,6 @@ func inferMatMul(op *Op) ([]Type, error) {
 
 func inferLinear(op *Op) ([]Type, error) {
 	x, w := op.Arg(ParamX).Type, op.Arg(ParamWeight).Type
-	if err := rankIn(op, ParamX, 1, maxRank); err != nil {
-		return nil, err
-	}
-	if err := rankIn(op, ParamWeight, 2, 2); err != nil {
-		return nil, err
-	}
 	if k := x.Shape[x.Rank()-1]; !agree(k, w.Shape[1]) {
 		return nil, Rulef(ParamWeight, "weight has %d input features, x has %d", w.Shape[1], k).and(ParamX)
 	}
@@ -120,9 +114,6 @@ func inferLinear(op *Op) ([]Type, error) {
 
 func inferAttention(op *Op) ([]Type, error) {
 	q, k, v := op.Arg(ParamQuery).Type, op.Arg(ParamKey).Type, op.Arg(ParamValue).Type
-	if err := rankIn(op, ParamQuery, 3, 5); err != nil {
-		return nil, err
-	}
 	r := q.Rank()
 	for _, n := range []ParamName{ParamKey, ParamValue} {
 		if err := rankIn(op, n, r, r); err != nil {
@@ -163,9 +154,8 @@ func inferAttention(op *Op) ([]Type, error) {
 // matmulForms are the forms of the operations above.
 func matmulForms() (out forms) {
 	linear := &OpDef{Operation: OpLinear,
-		Params: params(in(ParamX, clsNum).as("T"), in(ParamWeight, clsNum).as("T").fixed(), in(ParamBias, clsNum).
-			as("T").
-			fixed().opt()), Infer: inferLinear}
+		Params: params(in(ParamX, clsNum).as("T").rank(1, maxRank), in(ParamWeight, clsNum).as("T").fixed().rank(2, 2),
+			in(ParamBias, clsNum).as("T").fixed().opt()), Infer: inferLinear}
 	out.add(linear, linear.since("ios17", func(d *OpDef) { d.letter("U", ParamWeight, ParamBias) }))
 
 	matmul := &OpDef{Operation: OpMatMul,
@@ -174,9 +164,8 @@ func matmulForms() (out forms) {
 	out.add(matmul, matmul.since("ios17", func(d *OpDef) { d.letter("U", ParamY) }))
 
 	out.add(&OpDef{Operation: OpScaledDotProductAttention, Since: "ios18",
-		Params: params(in(ParamQuery, clsFloat).as("T"), in(ParamKey, clsFloat).as("T"), in(ParamValue, clsFloat).
-			as("T"),
-			in(ParamAttnMask, clsFloat|clsBool).opt()), Infer: inferAttention})
+		Params: params(in(ParamQuery, clsFloat).as("T").rank(3, 5), in(ParamKey, clsFloat).as("T"),
+			in(ParamValue, clsFloat).as("T"), in(ParamAttnMask, clsFloat|clsBool).opt()), Infer: inferAttention})
 
 	out.add(&OpDef{Operation: OpEinsum,
 		Params: params(in(ParamValues, clsNum).as("T").many(), stringP(ParamEquation)), Infer: inferEinsum})

@@ -31,20 +31,15 @@ var (
 	}
 )
 
-// checkVectors checks vectors over the channels (dimension 1) of x.
-func inferChannelNorm(low, high int) func(op *Op) ([]Type, error) {
-	return func(op *Op) ([]Type, error) {
-		if err := rankIn(op, ParamX, low, high); err != nil {
+// inferChannelNorm checks vectors over the channels (dimension 1) of x.
+func inferChannelNorm(op *Op) ([]Type, error) {
+	c := op.Arg(ParamX).Type.Shape[1]
+	for _, n := range []ParamName{ParamMean, ParamVariance, ParamGamma, ParamBeta} {
+		if err := vectorOf(op, n, c, "the channels of x"); err != nil {
 			return nil, err
 		}
-		c := op.Arg(ParamX).Type.Shape[1]
-		for _, n := range []ParamName{ParamMean, ParamVariance, ParamGamma, ParamBeta} {
-			if err := vectorOf(op, n, c, "the channels of x"); err != nil {
-				return nil, err
-			}
-		}
-		return sameAsX(op)
 	}
+	return sameAsX(op)
 }
 
 func inferLayerNorm(op *Op) ([]Type, error) {
@@ -99,33 +94,24 @@ func normForms() (out forms) {
 	}
 	for _, d := range []*OpDef{
 		{Operation: OpBatchNorm,
-			Params: params(in(ParamX, clsFloat).as("T"), in(ParamMean, clsFloat).as("T").fixed(),
+			Params: params(in(ParamX, clsFloat).as("T").rank(3, 5), in(ParamMean, clsFloat).as("T").fixed(),
 				in(ParamVariance, clsFloat).
 					as("T").fixed(), scale(ParamGamma), scale(ParamBeta), eps(1e-5)),
-			Infer: inferChannelNorm(3, 5)},
+			Infer: inferChannelNorm},
 		{Operation: OpInstanceNorm,
-			Params: params(in(ParamX, clsFloat).as("T"), scale(ParamGamma), scale(ParamBeta), eps(1e-5)),
-			Infer:  inferChannelNorm(3, 4)},
+			Params: params(in(ParamX, clsFloat).as("T").rank(3, 4), scale(ParamGamma), scale(ParamBeta), eps(1e-5)),
+			Infer:  inferChannelNorm},
 		{Operation: OpL2Norm,
-			Params: params(in(ParamX, clsFloat).as("T"), eps(1e-6)),
-			Infer: func(op *Op) ([]Type, error) {
-				if err := rankIn(op, ParamX, 3, maxRank); err != nil {
-					return nil, err
-				}
-				return sameAsX(op)
-			}},
+			Params: params(in(ParamX, clsFloat).as("T").rank(3, maxRank), eps(1e-6)), Infer: sameAsX},
 		{Operation: OpLayerNorm,
 			Params: params(in(ParamX, clsFloat).as("T"), intP(ParamAxes).opt(), scale(ParamGamma), scale(ParamBeta),
 				eps(1e-5)),
 			Infer: inferLayerNorm},
 		{Operation: OpLocalResponseNorm,
-			Params: params(in(ParamX, clsFloat).as("T"), intP(ParamSize), in(ParamAlpha, clsFloat).as("T").fixed().
-				or(1e-4),
-				in(ParamBeta, clsFloat).as("T").fixed().or(0.75), in(ParamK, clsFloat).as("T").fixed().or(1.0)),
+			Params: params(in(ParamX, clsFloat).as("T").rank(3, 5), intP(ParamSize),
+				in(ParamAlpha, clsFloat).as("T").fixed().or(1e-4), in(ParamBeta, clsFloat).as("T").fixed().or(0.75),
+				in(ParamK, clsFloat).as("T").fixed().or(1.0)),
 			Infer: func(op *Op) ([]Type, error) {
-				if err := rankIn(op, ParamX, 3, 5); err != nil {
-					return nil, err
-				}
 				if n, err := needInt(op, ParamSize); err != nil || n < 1 {
 					return nil, Rulef(ParamSize, "size must be at least 1")
 				}

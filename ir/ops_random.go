@@ -46,11 +46,9 @@ func randomForms() (out forms) {
 		&OpDef{Operation: OpRandomUniform, Effect: Random,
 			Params: params(shape, num(ParamLow, 0), num(ParamHigh, 1), seed), Infer: inferRandom(ParamLow)},
 		&OpDef{Operation: OpRandomCategorical, Effect: Random,
-			Params: params(in(ParamX, clsFloat), stringP(ParamMode).or("logits"), intP(ParamSize).or(int64(1)), seed),
+			Params: params(in(ParamX, clsFloat).rank(1, maxRank), stringP(ParamMode).or("logits"),
+				intP(ParamSize).or(int64(1)), seed),
 			Infer: func(op *Op) ([]Type, error) {
-				if err := rankIn(op, ParamX, 1, maxRank); err != nil {
-					return nil, err
-				}
 				n, err := needInt(op, ParamSize)
 				if err != nil {
 					return nil, err

@@ -23,9 +23,6 @@ var (
 // gates. Weights are [gates*H, I] and [gates*H, H].
 func recurrent(gates int64, cell bool) func(op *Op) ([]Type, error) {
 	return func(op *Op) ([]Type, error) {
-		if err := rankIn(op, ParamX, 3, 3); err != nil {
-			return nil, err
-		}
 		dirs := []string{"forward", "reverse"}
 		if cell {
 			dirs = append(dirs, "bidirectional")
@@ -115,7 +112,7 @@ func gateWeights(op *Op, ih, hh ParamName, gates, input int64) (int64, error) {
 func recurrentForms() (out forms) {
 	weight := func(n ParamName) Param { return in(n, clsFloat).as("T").fixed() }
 	head := func(second ...ParamName) []Param {
-		ps := params(in(ParamX, clsFloat).as("T"), in(ParamInitialH, clsFloat).as("T"))
+		ps := params(in(ParamX, clsFloat).as("T").rank(3, 3), in(ParamInitialH, clsFloat).as("T"))
 		for _, n := range second {
 			ps = append(ps, in(n, clsFloat).as("T"))
 		}

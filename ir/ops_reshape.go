@@ -107,9 +107,6 @@ func intsText(v []int64) string {
 
 func inferReshape(fromRight bool) func(op *Op) ([]Type, error) {
 	return func(op *Op) ([]Type, error) {
-		if err := rankIn(op, ParamShape, 1, 1); err != nil {
-			return nil, err
-		}
 		x, s := op.Arg(ParamX).Type, op.Arg(ParamShape)
 		n := s.Type.Shape[0]
 		if n < 0 || n > maxRank {
@@ -284,7 +281,7 @@ func reshapeForms() (out forms) {
 	later := func(d *OpDef) { d.types(clsSmallB, ParamX); d.types(clsIndex, ParamShape) }
 
 	reshape := &OpDef{Operation: OpReshape,
-		Params: params(in(ParamX, clsNumB), in(ParamShape, clsInt32)), Infer: inferReshape(false),
+		Params: params(in(ParamX, clsNumB), in(ParamShape, clsInt32).rank(1, 1)), Infer: inferReshape(false),
 		Fold: foldReinterpret}
 	out.add(reshape, reshape.since("ios17", func(d *OpDef) {
 		later(d)

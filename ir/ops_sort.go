@@ -80,9 +80,8 @@ func sortForms() (out forms) {
 
 	nms := func(d *OpDef, old bool) {
 		d.Operation = OpNonMaximumSuppression
-		d.Params = params(in(ParamBoxes, clsFloat).as("T"), in(ParamScores, clsFloat).as("T"),
-			in(ParamIOUThreshold, clsFloat).
-				as("T").fixed())
+		d.Params = params(in(ParamBoxes, clsFloat).as("T").rank(3, 3), in(ParamScores, clsFloat).as("T").rank(3, 3),
+			in(ParamIOUThreshold, clsFloat).as("T").fixed())
 		if old {
 			d.Params = append(d.Params, in(ParamScoreThreshold, clsFloat).as("T").fixed())
 		}
@@ -99,12 +98,6 @@ func sortForms() (out forms) {
 // inferNMS is the rule of both forms: boxes [n, B, 4] and scores [n, B, K] with
 // a count of the boxes kept, or from iOS 17 on [n, 4, B] and [n, K, B] without.
 func inferNMS(op *Op, old bool) ([]Type, error) {
-	if err := rankIn(op, ParamBoxes, 3, 3); err != nil {
-		return nil, err
-	}
-	if err := rankIn(op, ParamScores, 3, 3); err != nil {
-		return nil, err
-	}
 	n, err := needInt(op, ParamMaxBoxes)
 	if err != nil {
 		return nil, err

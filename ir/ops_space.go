@@ -86,9 +86,6 @@ func inferToDepth(param ParamName) func(op *Op) ([]Type, error) {
 func inferBlocks(param ParamName,
 	f func(op *Op, x Type, b int64) (c, h, w int64, err error)) func(*Op) ([]Type, error) {
 	return func(op *Op) ([]Type, error) {
-		if err := rankIn(op, ParamX, 4, 4); err != nil {
-			return nil, err
-		}
 		b, err := blockOf(op, param)
 		if err != nil {
 			return nil, err
@@ -104,9 +101,6 @@ func inferBlocks(param ParamName,
 
 // batchBlocks reads block_shape and the pairs of paddings or crops.
 func batchBlocks(op *Op, pairs ParamName) (block, pair []int64, err error) {
-	if err := rankIn(op, ParamX, 4, 4); err != nil {
-		return nil, nil, err
-	}
 	if block, err = needInts(op, ParamBlockShape); err != nil {
 		return nil, nil, err
 	}
@@ -194,20 +188,21 @@ func inferWindows(op *Op) ([]Type, error) {
 
 // spaceForms are the forms of the operations above.
 func spaceForms() (out forms) {
+	x := in(ParamX, clsFloat).rank(4, 4)
 	out.add(
 		&OpDef{Operation: OpDepthToSpace,
-			Params: params(in(ParamX, clsFloat), intP(ParamBlockSize)), Infer: inferToSpace(ParamBlockSize)},
+			Params: params(x, intP(ParamBlockSize)), Infer: inferToSpace(ParamBlockSize)},
 		&OpDef{Operation: OpPixelShuffle,
-			Params: params(in(ParamX, clsFloat), intP(ParamUpscaleFactor)), Infer: inferToSpace(ParamUpscaleFactor)},
+			Params: params(x, intP(ParamUpscaleFactor)), Infer: inferToSpace(ParamUpscaleFactor)},
 		&OpDef{Operation: OpSpaceToDepth,
-			Params: params(in(ParamX, clsFloat), intP(ParamBlockSize)), Infer: inferToDepth(ParamBlockSize)},
+			Params: params(x, intP(ParamBlockSize)), Infer: inferToDepth(ParamBlockSize)},
 		&OpDef{Operation: OpPixelUnshuffle, Since: "ios16",
-			Params: params(in(ParamX, clsFloat), in(ParamDownscaleFactor, DTypesOf(UInt32)).fixed()),
+			Params: params(x, in(ParamDownscaleFactor, DTypesOf(UInt32)).fixed()),
 			Infer:  inferToDepth(ParamDownscaleFactor)},
 		&OpDef{Operation: OpSpaceToBatch,
-			Params: params(in(ParamX, clsFloat), intP(ParamBlockShape), intP(ParamPaddings)), Infer: inferSpaceToBatch},
+			Params: params(x, intP(ParamBlockShape), intP(ParamPaddings)), Infer: inferSpaceToBatch},
 		&OpDef{Operation: OpBatchToSpace,
-			Params: params(in(ParamX, clsFloat), intP(ParamBlockShape), intP(ParamCrops)), Infer: inferBatchToSpace})
+			Params: params(x, intP(ParamBlockShape), intP(ParamCrops)), Infer: inferBatchToSpace})
 	win := &OpDef{Operation: OpSlidingWindows,
 		Params: params(in(ParamX, clsNum), intP(ParamAxis), intP(ParamSize), intP(ParamStride).or(int64(1))),
 		Infer:  inferWindows}

@@ -155,20 +155,10 @@ func tensorForms() (out forms) {
 			Params: params(in(ParamX, clsNum), intP(ParamAxis).or(int64(0)), boolP(ParamExclusive).or(false),
 				boolP(ParamReverse).
 					or(false)),
-			Infer: func(op *Op) ([]Type, error) {
-				if _, err := AxisAttr(op, ParamAxis, op.Arg(ParamX).Type.Rank()); err != nil {
-					return nil, err
-				}
-				return sameAsX(op)
-			}},
+			Infer: inferAxis},
 		&OpDef{Operation: OpBandPart,
-			Params: params(in(ParamX, clsNumB), intP(ParamLower).or(int64(-1)), intP(ParamUpper).or(int64(-1))),
-			Infer: func(op *Op) ([]Type, error) {
-				if err := rankIn(op, ParamX, 2, maxRank); err != nil {
-					return nil, err
-				}
-				return sameAsX(op)
-			}},
+			Params: params(in(ParamX, clsNumB).rank(2, maxRank), intP(ParamLower).or(int64(-1)),
+				intP(ParamUpper).or(int64(-1))), Infer: sameAsX},
 		&OpDef{Operation: OpNonZero,
 			Params: params(in(ParamX, clsNumB)),
 			Infer: func(op *Op) ([]Type, error) {

@@ -43,9 +43,11 @@ type Param struct {
 	Optional bool
 	// value of an absent argument: int64, float64, bool, string, []int64, or nil if the rule computes it
 	Default  any
-	Const    bool // must be known at compile time
-	Variadic bool // takes a tuple
-	Kind     Kind // Tensor unless it takes a list or a state
+	Const    bool     // must be known at compile time
+	Variadic bool     // takes a tuple
+	Kind     Kind     // Tensor unless it takes a list or a state
+	ranks    [2]int   // least and greatest rank, 0 and 0 for any
+	among    []string // what a string may be, nil for any
 }
 
 // Effect determines whether an operation may be dropped or moved.

@@ -33,6 +33,12 @@ func (p Param) fixed() Param { p.Const = true; return p }
 // many marks a parameter that takes a tuple.
 func (p Param) many() Param { p.Variadic = true; return p }
 
+// rank bounds the rank of the argument.
+func (p Param) rank(low, high int) Param { p.ranks = [2]int{low, high}; return p }
+
+// oneOf lists what a string may be.
+func (p Param) oneOf(values ...string) Param { p.among = values; return p }
+
 // of sets the kind of value that the parameter takes.
 func (p Param) of(k Kind) Param { p.Kind = k; return p }
 
