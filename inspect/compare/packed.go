@@ -264,10 +264,7 @@ func streamed(t *task, all []byte, key string) (out []blob) {
 		}
 	}
 	sort.Slice(spans, func(i, j int) bool { return spans[i].lo < spans[j].lo })
-	subject := "coefficients of " + t.subject
-	if t.of != "" {
-		subject += ", of " + t.of
-	}
+	subject := "coefficients of " + t.title()
 	for k := 0; k < len(spans); {
 		s := spans[k]
 		for k++; k < len(spans) && spans[k].lo <= s.hi; k++ {

@@ -135,11 +135,6 @@ func (p *pairing) regions() (a, b []region, err error) {
 			})
 		}
 	}
-	if p.missing(decodable) != "" {
-		wa, wb := p.wordRegions()
-		a, b = append(a, wa...), append(b, wb...)
-		return a, b, nil
-	}
 	ca, cb, err := p.bothTasks()
 	if err != nil {
 		return nil, nil, err
@@ -247,8 +242,11 @@ func (s *Side) constantRegions(out *[]region) {
 	}
 }
 
-// taskRegion returns the region of a task, whose owner names the fields of the words.
+// taskRegion returns the region of a task, whose owner names the fields of the words if they are known.
 func (s *Side) taskRegion(t *task, key string) region {
+	if t.Task == nil {
+		return region{key: key, off: s.textAt() + int64(t.off), data: t.words, owner: t.wordOwner}
+	}
 	text := s.file.TextBytes()
 	end := min(t.off+4*t.codec.Words(t.Task), len(text))
 	r := region{key: key, off: s.textAt() + int64(t.off), data: text[t.off:end]}

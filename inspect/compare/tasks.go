@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/zinc-compiler/zinc/compile/provenance"
 	"github.com/zinc-compiler/zinc/emit/e5"
 	"github.com/zinc-compiler/zinc/emit/hwx"
 	"github.com/zinc-compiler/zinc/inspect/dump"
@@ -25,10 +26,12 @@ const manyTasks = "tasks of "
 
 // task is a task of a side.
 type task struct {
-	*td.Task
-	codec     *td.Codec
-	off       int // in the task section
-	index     int // in its chain
+	*td.Task            // nil if its fields are not known
+	codec     *td.Codec // of the Task
+	words     []byte    // without a Task, its part of the task section
+	linked    bool      // words 1 and 7 number it and lead to the next, as in version 7
+	off       int       // in the task section
+	index     int       // in its chain
 	procedure string
 	subject   string   // "tasks of conv x by convolution", without a database "task 3 of net"
 	of        string   // "conv x by convolution", if only a database for names has it
@@ -37,10 +40,24 @@ type task struct {
 	class     string   // without a pair by key, a task may be paired with one of the same class
 }
 
+// title names a task in a change.
+func (t *task) title() string {
+	if t.of == "" {
+		return t.subject
+	}
+	return t.subject + ", of " + t.of
+}
+
 // chain is the tasks of a procedure.
 type chain struct {
 	name  string
 	tasks []task
+
+	// Of tasks whose fields are not known.
+	bounded boundary
+	entry   int
+	extent  int // bytes to the next procedure
+	stated  int // tasks, as the container states them
 }
 
 // tasksOf decodes the tasks once. Their target must have a field table.
@@ -106,12 +123,22 @@ func (s *Side) identify(t *task) {
 	}
 	t.key = strconv.FormatUint(h.Sum64(), 16)
 	t.subject = "task " + strconv.Itoa(t.index) + " of " + t.procedure
-	if s.told != nil {
-		if i := s.told.TaskAt(uint64(t.off)); i >= 0 {
-			x := &s.told.Tasks[i]
-			t.names, t.of = s.from(x.Node, x.With), s.label(x.Node)+" by "+x.Rule
-		}
+	s.origin(t)
+}
+
+// origin sets the statements and the operation that a task came from and returns its entry in the database for names,
+// nil without one.
+func (s *Side) origin(t *task) *provenance.Task {
+	if s.told == nil {
+		return nil
 	}
+	i := s.told.TaskAt(uint64(t.off))
+	if i < 0 {
+		return nil
+	}
+	x := &s.told.Tasks[i]
+	t.names, t.of = s.from(x.Node, x.With), s.label(x.Node)+" by "+x.Rule
+	return x
 }
 
 // taskPairs pairs the tasks of two procedures by their keys, then those between the
@@ -143,12 +170,12 @@ func decodable(s *Side) string {
 }
 
 func (p *pairing) tasks() (out []*Change, err error) {
-	if why := p.missing(decodable); why != "" {
-		return p.wordTasks(why), nil
-	}
 	a, b, err := p.bothTasks()
 	if err != nil {
 		return nil, err
+	}
+	if why := p.missing(decodable); why != "" {
+		p.note(Tasks, "compared as words, by their offset within a task, as "+why+"; "+howBounded(a, b))
 	}
 	d := &taskDiff{index: map[string]*Change{}, counts: map[*Change]*tally{}}
 	pairs := p.chainPairs(a, b)
@@ -210,8 +237,12 @@ func (p *pairing) procedure(name string) string {
 	return name
 }
 
-// bothTasks decodes the tasks of both sides.
+// bothTasks returns the tasks of both sides, as words unless all decode.
 func (p *pairing) bothTasks() (a, b []chain, err error) {
+	if p.missing(decodable) != "" {
+		a, b = p.wordSides()
+		return a, b, nil
+	}
 	if a, err = p.a.tasksOf(); err == nil {
 		b, err = p.b.tasksOf()
 	}
@@ -261,13 +292,10 @@ func (d *taskDiff) note(k Kind, t *task, details ...string) {
 	id := string(k) + "\x00" + t.procedure + "\x00" + t.subject
 	c := d.index[id]
 	if c == nil {
-		c = &Change{Level: Tasks, Kind: k, Subject: t.subject}
+		c = &Change{Level: Tasks, Kind: k, Subject: t.title()}
 		d.index[id] = c
 		d.counts[c] = &tally{count: map[string]int{}}
 		d.out = append(d.out, c)
-	}
-	if t.of != "" {
-		c.Subject = t.subject + ", of " + t.of
 	}
 	c.names = merged(c.names, t.names)
 	n := d.counts[c]
@@ -301,11 +329,11 @@ func (d *taskDiff) chain(a, b *chain, to, from []int) {
 	for i := range a.tasks {
 		x := &a.tasks[i]
 		if to[i] < 0 {
-			d.note(Removed, x)
+			d.note(Removed, x, x.size()...)
 			continue
 		}
 		y := &b.tasks[to[i]]
-		words, elsewhere := fieldDetails(x, y)
+		words, elsewhere := details(x, y)
 		switch {
 		case len(words) > 0:
 			t := *x
@@ -324,12 +352,20 @@ func (d *taskDiff) chain(a, b *chain, to, from []int) {
 	}
 	for j := range b.tasks {
 		if from[j] < 0 {
-			d.note(Added, &b.tasks[j])
+			d.note(Added, &b.tasks[j], b.tasks[j].size()...)
 		}
 	}
 	for _, i := range moved(to) {
 		d.note(Moved, &a.tasks[i])
 	}
+}
+
+// details lists the differences of two tasks by field or word, and reports whether they use other addresses.
+func details(a, b *task) (out []string, elsewhere bool) {
+	if a.Task == nil {
+		return wordDetails(a, b), false
+	}
+	return fieldDetails(a, b)
 }
 
 // fieldDetails lists the fields in which two tasks differ, and reports whether they use other addresses.

@@ -17,32 +17,11 @@ import (
 // maxWords bounds the reported words of one task.
 const maxWords = 32
 
-// wordTask is a task without known fields: a range of words of the task section.
-type wordTask struct {
-	off     int // in the task section
-	words   []byte
-	index   int
-	subject string
-	names   []string
-	key     string
-}
-
-// wordChain is the tasks of a procedure as words.
-type wordChain struct {
-	name    string
-	tasks   []wordTask
-	bounded boundary
-	entry   int
-	extent  int  // bytes to the next procedure
-	stated  int  // tasks, as the container states them
-	linked  bool // the header words of version 7 lead from task to task
-}
-
 // wordSides splits both sides into tasks. If the tasks of one side cannot be separated, it uses a procedure with the
 // same number of tasks at the same offset of the other side.
-func (p *pairing) wordSides() (a, b []wordChain) {
+func (p *pairing) wordSides() (a, b []chain) {
 	a, b = p.a.wordChains(), p.b.wordChains()
-	to, _ := matchBy(a, b, func(c *wordChain) string { return c.name })
+	to, _ := matchBy(a, b, func(c *chain) string { return c.name })
 	for i, j := range to {
 		if j < 0 || a[i].entry != b[j].entry || a[i].extent != b[j].extent || a[i].stated != b[j].stated {
 			continue
@@ -56,7 +35,7 @@ func (p *pairing) wordSides() (a, b []wordChain) {
 	}
 	for _, x := range []struct {
 		s  *Side
-		cs []wordChain
+		cs []chain
 	}{{p.a, a}, {p.b, b}} {
 		for i := range x.cs {
 			for k := range x.cs[i].tasks {
@@ -68,14 +47,14 @@ func (p *pairing) wordSides() (a, b []wordChain) {
 }
 
 // like splits a procedure in the same way as another.
-func (c *wordChain) like(other *wordChain, text []byte) {
-	var tasks []wordTask
+func (c *chain) like(other *chain, text []byte) {
+	var tasks []task
 	for i := range other.tasks {
 		at, n := other.tasks[i].off, len(other.tasks[i].words)
 		if at+n > len(text) {
 			return
 		}
-		tasks = append(tasks, wordTask{off: at, words: text[at : at+n]})
+		tasks = append(tasks, task{off: at, words: text[at : at+n]})
 	}
 	c.tasks, c.bounded = tasks, byOther
 }
@@ -111,7 +90,7 @@ var links = func() map[int]uint32 {
 }()
 
 // wordChains splits the task section into tasks without knowing their fields.
-func (s *Side) wordChains() (out []wordChain) {
+func (s *Side) wordChains() (out []chain) {
 	procedures, stream := s.file.Procedures(), s.file.Text()
 	var entries []int // sorted
 	for _, p := range procedures {
@@ -122,7 +101,7 @@ func (s *Side) wordChains() (out []wordChain) {
 	slices.Sort(entries)
 	for _, p := range procedures {
 		text, off, ok := stream.Of(p)
-		c := wordChain{name: p.Name}
+		c := chain{name: p.Name}
 		if ok {
 			end := len(text)
 			if i, _ := slices.BinarySearch(entries, off+1); i < len(entries) {
@@ -137,10 +116,11 @@ func (s *Side) wordChains() (out []wordChain) {
 }
 
 // part finds the tasks of a procedure whose words are from off to end.
-func (s *Side) part(c *wordChain, p hwx.Procedure, text []byte, off, end int) {
-	add := func(at, n int) { c.tasks = append(c.tasks, wordTask{off: at, words: text[at : at+n]}) }
+func (s *Side) part(c *chain, p hwx.Procedure, text []byte, off, end int) {
 	walked := follow(text, off, int(p.FirstWords), int(p.Tasks))
-	c.linked = walked != nil
+	add := func(at, n int) {
+		c.tasks = append(c.tasks, task{off: at, words: text[at : at+n], linked: walked != nil})
+	}
 	if s.told != nil {
 		ts := s.told.Tasks // by offset
 		at := sort.Search(len(ts), func(i int) bool { return ts[i].Offset >= uint64(off) })
@@ -156,7 +136,7 @@ func (s *Side) part(c *wordChain, p hwx.Procedure, text []byte, off, end int) {
 			return
 		}
 	}
-	if c.linked {
+	if walked != nil {
 		c.bounded = byChain
 		for _, x := range walked {
 			add(x[0], x[1])
@@ -199,35 +179,28 @@ func follow(text []byte, off, words, tasks int) (out [][2]int) {
 }
 
 // identifyWords sets the key and the subject of a task.
-func (s *Side) identifyWords(c *wordChain, i int) {
+func (s *Side) identifyWords(c *chain, i int) {
 	t := &c.tasks[i]
-	t.index = i
+	t.index, t.procedure = i, c.name
 	t.subject = "task " + strconv.Itoa(i) + " of " + c.name
 	if c.bounded == byNothing && i > 0 {
 		t.subject = "tasks after the first of " + c.name
 	}
-	if s.told != nil {
-		if k := s.told.TaskAt(uint64(t.off)); k >= 0 {
-			x := &s.told.Tasks[k]
-			t.names = s.from(x.Node, x.With)
-			t.subject += ", of " + s.label(x.Node) + " by " + x.Rule
-			if s.db != nil {
-				t.key = s.key(x.Node) + "\x02" + x.Rule
-				return
-			}
-		}
+	if x := s.origin(t); x != nil && s.db != nil {
+		t.key = s.key(x.Node) + "\x02" + x.Rule
+		return
 	}
 	h := fnv.New64a()
 	var b [4]byte
 	for w := range len(t.words) / 4 {
-		binary.LittleEndian.PutUint32(b[:], t.word(w, c.linked))
+		binary.LittleEndian.PutUint32(b[:], t.word(w, t.linked))
 		h.Write(b[:])
 	}
 	t.key = strconv.FormatUint(h.Sum64(), 16)
 }
 
 // word returns a word, without the bits that number and link a linked task.
-func (t *wordTask) word(w int, linked bool) uint32 {
+func (t *task) word(w int, linked bool) uint32 {
 	v := binary.LittleEndian.Uint32(t.words[4*w:])
 	if linked {
 		v &^= links[w]
@@ -235,76 +208,31 @@ func (t *wordTask) word(w int, linked bool) uint32 {
 	return v
 }
 
-// wordPairs pairs the tasks of procedures of the same name.
-func (p *pairing) wordPairs(a, b []wordChain, each func(x, y *wordChain, to, from []int)) {
-	key := func(t *wordTask) string { return t.key }
-	byName := func(c *wordChain) string { return c.name }
-	cto, cfrom := matchBy(a, b, byName)
-	one := func(x, y *wordChain) {
-		to, from := p.keyPairs(keysOf(x.tasks, key), keysOf(y.tasks, key))
-		fill(to, from, func(int, int) bool { return true })
-		each(x, y, to, from)
-	}
-	for i := range a {
-		y := &wordChain{name: a[i].name}
-		if cto[i] >= 0 {
-			y = &b[cto[i]]
-		}
-		one(&a[i], y)
-	}
-	for j := range b {
-		if cfrom[j] < 0 {
-			one(&wordChain{name: b[j].name}, &b[j])
+// howBounded says how the tasks of both sides were separated.
+func howBounded(a, b []chain) string {
+	var how []string
+	for _, c := range slices.Concat(a, b) {
+		if x := boundaries[c.bounded]; !slices.Contains(how, x) {
+			how = append(how, x)
 		}
 	}
+	return strings.Join(how, "; ")
 }
 
-// wordTasks compares tasks word by word, by the offset of a word within its task. why
-// says why they are not compared by field.
-func (p *pairing) wordTasks(why string) (out []*Change) {
-	a, b := p.wordSides()
-	var how []string
-	for _, cs := range [][]wordChain{a, b} {
-		for i := range cs {
-			if x := boundaries[cs[i].bounded]; !slices.Contains(how, x) {
-				how = append(how, x)
-			}
-		}
+// size is what a change says of a task that only one side has.
+func (t *task) size() []string {
+	if t.Task != nil {
+		return nil
 	}
-	p.note(Tasks, "compared as words, by their offset within a task, as "+why+"; "+strings.Join(how, "; "))
-	add := func(k Kind, t *wordTask, names []string, details ...string) {
-		out = append(out, &Change{Level: Tasks, Kind: k, Subject: t.subject, Details: details, names: names})
-	}
-	p.wordPairs(a, b, func(x, y *wordChain, to, from []int) {
-		for i := range x.tasks {
-			t := &x.tasks[i]
-			if to[i] < 0 {
-				add(Removed, t, t.names, diag.Count(len(t.words)/4, "word", "words"))
-				continue
-			}
-			u := &y.tasks[to[i]]
-			if d := wordDetails(t, u, x.linked && y.linked); len(d) > 0 {
-				add(Changed, t, merged(t.names, u.names), d...)
-			}
-		}
-		for j := range y.tasks {
-			if t := &y.tasks[j]; from[j] < 0 {
-				add(Added, t, t.names, diag.Count(len(t.words)/4, "word", "words"))
-			}
-		}
-		for _, i := range moved(to) {
-			add(Moved, &x.tasks[i], x.tasks[i].names)
-		}
-	})
-	return out
+	return []string{diag.Count(len(t.words)/4, "word", "words")}
 }
 
 // wordDetails lists the words in which two tasks differ.
-func wordDetails(a, b *wordTask, linked bool) (out []string) {
+func wordDetails(a, b *task) (out []string) {
 	if len(a.words) != len(b.words) {
 		out = append(out, fmt.Sprintf("%d words -> %d words", len(a.words)/4, len(b.words)/4))
 	}
-	n := 0
+	n, linked := 0, a.linked && b.linked
 	for w := range min(len(a.words), len(b.words)) / 4 {
 		x, y := a.word(w, linked), b.word(w, linked)
 		if x == y {
@@ -320,31 +248,10 @@ func wordDetails(a, b *wordTask, linked bool) (out []string) {
 	return out
 }
 
-// wordRegions returns the tasks as regions whose owners name words.
-func (p *pairing) wordRegions() (a, b []region) {
-	wa, wb := p.wordSides()
-	p.wordPairs(wa, wb, func(x, y *wordChain, to, from []int) {
-		for i := range x.tasks {
-			key := fmt.Sprintf("task %s/%d", x.name, i)
-			a = append(a, x.tasks[i].region(p.a, key))
-			if to[i] >= 0 {
-				b = append(b, y.tasks[to[i]].region(p.b, key))
-			}
-		}
-		for j := range y.tasks {
-			if from[j] < 0 {
-				b = append(b, y.tasks[j].region(p.b, fmt.Sprintf("task of B %s/%d", y.name, j)))
-			}
-		}
-	})
-	return a, b
-}
-
-func (t *wordTask) region(s *Side, key string) region {
-	return region{key: key, off: s.textAt() + int64(t.off), data: t.words, owner: func(at, n int) string {
-		if lo, hi := at/4, (at+n-1)/4; lo != hi {
-			return fmt.Sprintf("%s: words %d to %d", t.subject, lo, hi)
-		}
-		return fmt.Sprintf("%s: word %d", t.subject, at/4)
-	}}
+// wordOwner names words of the task.
+func (t *task) wordOwner(at, n int) string {
+	if lo, hi := at/4, (at+n-1)/4; lo != hi {
+		return fmt.Sprintf("%s: words %d to %d", t.title(), lo, hi)
+	}
+	return fmt.Sprintf("%s: word %d", t.title(), at/4)
 }
