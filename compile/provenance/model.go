@@ -130,14 +130,14 @@ const (
 
 // Run is a run of bytes of one role.
 type Run struct {
-	Role string
-	Size uint32
+	Role string `json:"role"`
+	Size uint32 `json:"size"`
 }
 
 // Repeat is a sequence of runs, repeated Times times.
 type Repeat struct {
-	Times uint32
-	Runs  []Run
+	Times uint32 `json:"times"`
+	Runs  []Run  `json:"runs"`
 }
 
 // Extent is one stored constant, with the roles of its bytes and its readers.

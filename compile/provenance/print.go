@@ -1,9 +1,7 @@
 package provenance
 
 import (
-	"bufio"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 )
@@ -72,90 +70,6 @@ func (db *DB) SourceLines(s Source, max int) (lines []string) {
 	return lines
 }
 
-// printer writes a DB as text.
-type printer struct {
-	*bufio.Writer
-	db *DB
-}
-
-// printed is the number of statements printed for one answer.
-const printed = 12
-
-func (p *printer) source(r Ref) {
-	for _, l := range p.db.SourceLines(p.db.Brief(r, briefNodes), printed) {
-		fmt.Fprintf(p, "  %s\n", l)
-	}
-}
-
-// Print writes the database as text.
-func (db *DB) Print(w io.Writer) error {
-	p := &printer{bufio.NewWriter(w), db}
-	fmt.Fprintf(p, "debug database, %s for %s, of the container with SHA-256 %x\n", db.Compiler, db.Target, db.SHA256)
-	fmt.Fprintf(p, "files: %s\n", strings.Join(db.Files, ", "))
-	fmt.Fprintf(p, "%#x bytes of tasks, %#x bytes of constants; %d statements, %d nodes\n", db.TextSize,
-		db.ConstantSize, len(db.Statements), len(db.Nodes)-1)
-	fmt.Fprintf(p, "\nstatements: %d\n", len(db.Statements))
-	for i := range db.Statements {
-		s := &db.Statements[i]
-		fmt.Fprintf(p, "%d %s%s in %s\n", i, db.StatementString(i), s.typeString(), s.Func)
-	}
-	fmt.Fprintf(p, "\noperations as lowered: %d\n", len(db.Operators))
-	for i := range db.Operators {
-		o := &db.Operators[i]
-		fmt.Fprintf(p, "%s step %d %s %q on %s", o.Func, o.Step, o.Op, o.Name, o.Unit)
-		if o.Reason != "" {
-			fmt.Fprintf(p, ": %s", o.Reason)
-		}
-		fmt.Fprintln(p)
-		p.source(o.Ref())
-	}
-	fmt.Fprintf(p, "\noperations removed by passes: %d\n", len(db.Gone))
-	for i := range db.Gone {
-		p.gone(&db.Gone[i])
-	}
-	fmt.Fprintf(p, "\ntasks: %d\n", len(db.Tasks))
-	for i := range db.Tasks {
-		t := &db.Tasks[i]
-		fmt.Fprintf(p, "%s task %d at %#x, %d words\n", db.Procedures[t.Procedure].Name, t.Index, t.Offset, t.Words)
-		p.source(t.Ref())
-		for _, l := range t.Links {
-			fmt.Fprintf(p, "  word %d points at %s\n", l.Word, db.LinkString(l))
-		}
-	}
-	fmt.Fprintf(p, "\nconstants: %d\n", len(db.Extents))
-	for i := range db.Extents {
-		p.extent(&db.Extents[i])
-	}
-	fmt.Fprintf(p, "\nsurfaces: %d\n", len(db.Surfaces))
-	for i := range db.Surfaces {
-		s := &db.Surfaces[i]
-		way := "input"
-		if s.Output {
-			way = "output"
-		}
-		fmt.Fprintf(p, "%s %s %q at %#x, %d bytes, value %q\n", db.Procedures[s.Procedure].Name, way, s.Name, s.Address,
-			s.Size, s.Value)
-		p.source(s.Ref())
-	}
-	fmt.Fprintf(p, "\noperations of the descriptor: %d\n", len(db.Operations))
-	for i := range db.Operations {
-		o := &db.Operations[i]
-		fmt.Fprintf(p, "%s %d %s\n", o.Func, o.Index, o.Name)
-		p.source(o.Ref())
-	}
-	return p.Flush()
-}
-
-func (p *printer) gone(g *Gone) {
-	fmt.Fprintf(p, "by %s\n", g.Pass)
-	p.source(Ref{Node: g.Node})
-	if g.By != 0 {
-		for _, l := range p.db.SourceLines(p.db.Brief(Ref{Node: g.By}, briefNodes), printed) {
-			fmt.Fprintf(p, "  replaced by: %s\n", l)
-		}
-	}
-}
-
 // LinkString describes what a word points at.
 func (db *DB) LinkString(l Link) string {
 	if l.Kind == LinkSurface {
@@ -186,19 +100,4 @@ func (x *Extent) bytesOf(role string) (n uint64) {
 		}
 	}
 	return n
-}
-
-func (p *printer) extent(x *Extent) {
-	fmt.Fprintf(p, "%#x, %d bytes\n", x.Offset, x.Size)
-	for _, role := range x.Roles() {
-		fmt.Fprintf(p, "  %s, %d bytes\n", role, x.bytesOf(role))
-		if role == RolePadding || role == RoleReserved {
-			continue
-		}
-		for _, r := range x.Refs(role) {
-			for _, l := range p.db.SourceLines(p.db.Brief(r, briefNodes), printed) {
-				fmt.Fprintf(p, "    %s\n", l)
-			}
-		}
-	}
 }

@@ -499,7 +499,7 @@ func TestTextAndJSONNameEachPart(t *testing.T) {
 			t.Errorf("the text lacks %q:\n%s", want, b.String())
 		}
 	}
-	j, err := json.Marshal(db.View())
+	j, err := json.Marshal(db.TaskNode(1))
 	if err != nil || !bytes.Contains(j, []byte(`"links":[{"word":14,"kind":"constant","offset":0}]`)) {
 		t.Errorf("JSON %s %v", j, err)
 	}
@@ -664,7 +664,13 @@ func ask(db *DB) {
 		db.From(i)
 		db.Readers(i)
 	}
-	db.View()
+	for _, l := range db.Lists() {
+		for i := range l.Len {
+			if _, err := json.Marshal(l.Item(i)); err != nil {
+				panic(err)
+			}
+		}
+	}
 	if err := db.Print(&strings.Builder{}); err != nil {
 		panic(err)
 	}

@@ -18,12 +18,12 @@ type Ref struct {
 // Source is a resolved Ref. Its lists of statements are ascending indices into
 // DB.Statements, and no statement is in two of them.
 type Source struct {
-	Statements []int    // statements it came from
-	Users      []int    // operations it was created for
-	With       []int    // constants that those operations name, and the origins of these constants
-	Passes     []string // passes that created or changed it, in order
-	Rule       string
-	More       bool // the answer was cut short (see Brief)
+	Statements []int    `json:"statements"`       // statements it came from
+	Users      []int    `json:"users,omitempty"`  // operations it was created for
+	With       []int    `json:"with,omitempty"`   // constants that those operations name, and their origins
+	Passes     []string `json:"passes,omitempty"` // passes that created or changed it, in order
+	Rule       string   `json:"rule,omitempty"`
+	More       bool     `json:"more,omitempty"` // the answer was cut short (see Brief); the rest is in the graph
 }
 
 // Source resolves a Ref.

@@ -4,13 +4,13 @@ import "github.com/zinc-compiler/zinc/internal/flattable"
 
 // The kinds of fields.
 const (
-	i32   = flattable.Int32
-	u32   = flattable.Uint32
-	u64   = flattable.Uint64
-	truth = flattable.Uint8  // 0 or 1
-	text  = flattable.Uint32 // index into the strings of the file
-	node  = flattable.Uint32 // index into the nodes
-	subs  = flattable.Subs
+	i32    = flattable.Int32
+	u32    = flattable.Uint32
+	u64    = flattable.Uint64
+	truth  = flattable.Uint8  // 0 or 1
+	text   = flattable.Uint32 // index into the strings of the file
+	nodeID = flattable.Uint32 // index into the nodes
+	subs   = flattable.Subs
 )
 
 var opt = flattable.Opt
@@ -23,23 +23,23 @@ var (
 		opt("shape", flattable.Uint64s))
 	nodeTable     = record("Node", opt("statement", i32), opt("pass", text), opt("from", flattable.Uint32s))
 	operatorTable = record("Operator", opt("func", text), opt("step", u32), opt("op", text), opt("name", text),
-		opt("unit", text), opt("rule", text), opt("reason", text), opt("node", node), opt("with", node),
+		opt("unit", text), opt("rule", text), opt("reason", text), opt("node", nodeID), opt("with", nodeID),
 		opt("transposed", truth))
-	goneTable      = record("Gone", opt("pass", text), opt("node", node), opt("by", node))
-	procedureTable = record("Procedure", opt("name", text), opt("func", text), opt("step", u32), opt("node", node))
+	goneTable      = record("Gone", opt("pass", text), opt("node", nodeID), opt("by", nodeID))
+	procedureTable = record("Procedure", opt("name", text), opt("func", text), opt("step", u32), opt("node", nodeID))
 	linkTable      = record("Link", opt("word", u32), opt("kind", flattable.Uint8), opt("target", u64))
 	taskTable      = record("Task", opt("procedure", u32), opt("index", u32), opt("offset", u64), opt("words", u32),
-		opt("node", node), opt("with", node), opt("rule", text), opt("links", subs, linkTable))
+		opt("node", nodeID), opt("with", nodeID), opt("rule", text), opt("links", subs, linkTable))
 	runTable    = record("Run", opt("role", text), opt("size", u32))
 	repeatTable = record("Repeat", opt("times", u32), opt("runs", subs, runTable))
-	useTable    = record("Use", opt("node", node), opt("rule", text), opt("values", node), opt("bias", node),
-		opt("table", node))
+	useTable    = record("Use", opt("node", nodeID), opt("rule", text), opt("values", nodeID), opt("bias", nodeID),
+		opt("table", nodeID))
 	extentTable = record("Extent", opt("offset", u64), opt("size", u64), opt("layout", subs, repeatTable),
 		opt("uses", subs, useTable))
 	surfaceTable = record("Surface", opt("procedure", u32), opt("name", text), opt("output", truth), opt("value", text),
-		opt("address", u64), opt("size", u64), opt("node", node))
+		opt("address", u64), opt("size", u64), opt("node", nodeID))
 	operationTable = record("Operation", opt("func", text), opt("index", u32), opt("name", text), opt("kind", text),
-		opt("rule", text), opt("node", node), opt("with", node))
+		opt("rule", text), opt("node", nodeID), opt("with", nodeID))
 
 	databaseTable = record("DB", opt("compiler", flattable.String), opt("target", flattable.String),
 		opt("sha256", flattable.Bytes), opt("passes", flattable.Texts), opt("files", flattable.Texts),

@@ -179,12 +179,17 @@ func (d *fileDump) finish(failed error) error {
 // whole writes the JSON of a kind without parts: what was decoded, under the kind's name, and the fault that ends the
 // file.
 func (c *printer) whole(kind string, v any, fault error) error {
+	return c.wholeOf(kind, func(j *jsonform.Stream) { j.Put(kind, v) }, fault)
+}
+
+// wholeOf is whole for what put writes.
+func (c *printer) wholeOf(kind string, put func(j *jsonform.Stream), fault error) error {
 	j := jsonform.NewStream(c.out)
 	j.Open("", '{')
 	j.Put(jsonform.SchemaKey, jsonform.Schema)
 	j.Put("dump", dumpShape)
 	j.Put("kind", kind)
-	j.Put(kind, v)
+	put(j)
 	j.Open("faults", '[')
 	if fault != nil {
 		j.Put("", fault.Error())

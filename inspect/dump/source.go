@@ -9,6 +9,7 @@ import (
 
 	"github.com/zinc-compiler/zinc/compile/pair"
 	"github.com/zinc-compiler/zinc/compile/provenance"
+	"github.com/zinc-compiler/zinc/internal/jsonform"
 )
 
 // OpenDebug opens the debug database of the container at path, whose bytes are b: o.Debug,
@@ -37,8 +38,26 @@ func (c *printer) database(path string, b []byte) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
-	if c.JSON {
-		return c.whole("database", db.View(), nil)
+	if !c.JSON {
+		return db.Print(c.out)
 	}
-	return db.Print(c.out)
+	return c.wholeOf("database", func(j *jsonform.Stream) {
+		j.Open("database", '{')
+		for _, v := range db.Head().Parts {
+			j.Put(v.Key, v)
+		}
+		for _, l := range db.Lists() {
+			putList(j, l)
+		}
+		j.Close()
+	}, nil)
+}
+
+// putList writes a list of a database.
+func putList(j *jsonform.Stream, l provenance.List) {
+	j.Open(l.Key, '[')
+	for i := range l.Len {
+		j.Put("", l.Item(i))
+	}
+	j.Close()
 }

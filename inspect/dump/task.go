@@ -84,7 +84,7 @@ func (d *fileDump) containerTasks() error {
 	s := d.hwx
 	if d.j != nil {
 		if s.db != nil && d.Source {
-			d.j.Put("statements", s.db.View().Statements)
+			putList(d.j, s.db.Lists()[0])
 		}
 		d.j.Open("procedures", '[')
 		defer d.j.Close()
@@ -208,7 +208,7 @@ func (d *fileDump) sourced(n *node.Node, off int) *node.Node {
 	for _, l := range t.Links {
 		n.Add(node.Text("  word %d points at %s\n", l.Word, db.LinkString(l)))
 	}
-	return n.Add(node.Value("source", db.TaskView(i)))
+	return n.Add(node.Value("source", db.TaskNode(i)))
 }
 
 // everyField prints the fields of a task, word by word, with place, meaning and source.

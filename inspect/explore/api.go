@@ -192,7 +192,7 @@ type chainAnswer struct {
 func chainView(_ *Server, v *view, _ *http.Request) (any, error) {
 	out := &chainAnswer{Bytes: v.files.descriptor.size, Functions: v.chain, Sources: []provenance.SourceView{}}
 	for _, i := range v.databaseOp {
-		src := provenance.SourceView{Statements: []int{}}
+		src := provenance.SourceView{Source: provenance.Source{Statements: []int{}}}
 		if i >= 0 {
 			src = v.db.SourceView(v.db.Operations[i].Ref())
 		}

@@ -111,12 +111,9 @@ func (v *view) task(i int) (*taskView, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := v.db.TaskView(i)
-	out := &taskView{taskRow: row, Source: p.Source, Links: p.Links, WordValues: words, Fields: fields(v.codec, t)}
-	if out.Links == nil {
-		out.Links = []provenance.LinkView{}
-	}
-	return out, nil
+	p := &v.db.Tasks[i]
+	return &taskView{taskRow: row, Source: v.db.SourceView(p.Ref()), Links: v.db.Links(p), WordValues: words,
+		Fields: fields(v.codec, t)}, nil
 }
 
 // decode returns a task with its words.
