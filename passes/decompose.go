@@ -170,17 +170,17 @@ func (s *State) decomposed(op *ir.Op, depth int) (*decomposer, error) {
 			continue
 		}
 		c := &decomposer{s: s, op: op, row: row}
-		row.apply(c)
-		if errors.As(c.err, new(*target.Refusal)) {
-			declined = c.err
+		err := c.write()
+		if errors.As(err, new(*target.Refusal)) {
+			declined = err
 			continue
 		}
-		if c.err != nil {
+		if err != nil {
 			declined = &target.Refusal{Rule: target.RuleOther, What: "arguments", Have: op.Def.Name,
-				Limit: "those of decomposition " + row.Name, Reason: c.err.Error()}
+				Limit: "those of decomposition " + row.Name, Reason: err.Error()}
 			continue
 		}
-		err := c.legalise(depth)
+		err = c.legalise(depth)
 		if err == nil {
 			return c, nil
 		}
@@ -293,8 +293,8 @@ func (c *decomposer) decomposedFrom() decomposedFrom {
 		Moves: c.row.idle || c.op.Def.Class == ir.Movement, InPlace: c.op.InPlace}
 }
 
-// A decomposer writes the operations of one decomposition. Errors are kept until the end, so that a decomposition reads
-// like the expression that it writes.
+// A decomposer writes the operations of one decomposition. An error ends it where it occurs, by a panic that write
+// recovers, so that a decomposition reads like the expression that it writes.
 type decomposer struct {
 	s       *State
 	op      *ir.Op // the operation that is decomposed
@@ -304,49 +304,54 @@ type decomposer struct {
 	tasks   int
 	made    int64 // elements of the constants that were computed
 	ordinal int   // number of constants that were computed
-	err     error
+}
+
+// stopped is why a decomposition ended.
+type stopped struct{ error }
+
+// stop ends the decomposition with an error; it does not return.
+func (c *decomposer) stop(err error) *ir.Value { panic(stopped{err}) }
+
+// write writes the operations of the decomposition, and returns the error that ended it.
+func (c *decomposer) write() (err error) {
+	defer func() {
+		switch r := recover().(type) {
+		case nil:
+		case stopped:
+			err = r.error
+		default:
+			panic(r)
+		}
+	}()
+	c.row.apply(c)
+	return nil
 }
 
 // decline ends a decomposition that does not cover the operation; format and args state the reason.
 func (c *decomposer) decline(format string, args ...any) *ir.Value {
-	if c.err == nil {
-		c.err = fmt.Errorf(format, args...)
-	}
-	return nil
+	return c.stop(fmt.Errorf(format, args...))
 }
 
 // past ends a decomposition that would write more of something than its limit.
 func (c *decomposer) past(what string, have, limit int64) *ir.Value {
-	if c.err == nil {
-		c.err = &target.Refusal{
-			Rule:   target.RuleDecomposition,
-			What:   what,
-			Have:   fmt.Sprint(have),
-			Limit:  fmt.Sprint(limit),
-			Reason: fmt.Sprintf("its decomposition has %d %s, the limit is %d", have, what, limit),
-		}
-	}
-	return nil
+	return c.stop(&target.Refusal{
+		Rule:   target.RuleDecomposition,
+		What:   what,
+		Have:   fmt.Sprint(have),
+		Limit:  fmt.Sprint(limit),
+		Reason: fmt.Sprintf("its decomposition has %d %s, the limit is %d", have, what, limit),
+	})
 }
 
-// do writes an operation and returns its first result, or nil if an earlier step failed. Several arguments of one name
-// are the elements of a parameter that accepts a tuple.
-func (c *decomposer) do(o *ir.Operation, args ...arg) *ir.Value {
-	if vs := c.all(o, args...); vs != nil {
-		return vs[0]
-	}
-	return nil
-}
+// do writes an operation and returns its first result. Several arguments of one name are the elements of a parameter
+// that accepts a tuple.
+func (c *decomposer) do(o *ir.Operation, args ...arg) *ir.Value { return c.all(o, args...)[0] }
 
 // all is like do but returns all results.
 func (c *decomposer) all(o *ir.Operation, args ...arg) []*ir.Value {
-	if c.err != nil {
-		return nil
-	}
 	op, err := c.s.makeOp(c.op, o, args...)
 	if err != nil {
-		c.err = err
-		return nil
+		c.stop(err)
 	}
 	c.ops = append(c.ops, op)
 	return op.Results
@@ -354,24 +359,17 @@ func (c *decomposer) all(o *ir.Operation, args ...arg) []*ir.Value {
 
 // become ends a decomposition: vs replace the operation's results.
 func (c *decomposer) become(vs ...*ir.Value) {
-	if c.err != nil {
-		return
-	}
 	if len(vs) != len(c.op.Results) {
-		c.err = fmt.Errorf("the decomposition has %d results, %s has %d", len(vs), c.op.Def.Name, len(c.op.Results))
-		return
+		c.decline("the decomposition has %d results, %s has %d", len(vs), c.op.Def.Name, len(c.op.Results))
 	}
 	for i, v := range vs {
 		if want := c.op.Results[i].Type; !v.Type.Equal(want) {
-			c.err = fmt.Errorf("the decomposition gives %s, %s gives %s", v.Type, c.op.Def.Name, want)
-			return
+			c.decline("the decomposition gives %s, %s gives %s", v.Type, c.op.Def.Name, want)
 		}
 		if !slices.Contains(c.ops, v.Def) || slices.Contains(vs[:i], v) ||
 			slices.ContainsFunc(c.ops, func(op *ir.Op) bool { return op.Takes(v) }) {
 			// A value that exists already, or that is read on the way, keeps its name.
-			if v = c.do(ir.OpIdentity, arg{ir.ParamX, v}); v == nil {
-				return
-			}
+			v = c.do(ir.OpIdentity, arg{ir.ParamX, v})
 		}
 		c.outs = append(c.outs, v)
 	}
@@ -420,9 +418,6 @@ func halves(at func(i int64) float64, shape []int64) *ir.Const {
 
 // filled is like halves, but constants with the same key, which states what at depends on, share their bytes.
 func (c *decomposer) filled(key string, at func(i int64) float64, shape ...int64) *ir.Value {
-	if c.err != nil {
-		return nil
-	}
 	if n := volume(shape); n <= 0 || n > maxMade {
 		return c.past("elements of a constant", n, maxMade)
 	}
@@ -449,9 +444,6 @@ const maxGrowth = 8
 
 // computed is like halves for a constant that is computed from the constants in from.
 func (c *decomposer) computed(at func(i int64) float64, shape []int64, from ...*ir.Value) *ir.Value {
-	if c.err != nil {
-		return nil
-	}
 	given := int64(0)
 	c.op.Operands(func(_ *ir.Param, v *ir.Value) {
 		if v.IsConst() {
@@ -536,7 +528,7 @@ type computedConstant struct {
 
 // reshape changes the shape of x.
 func (c *decomposer) reshape(x *ir.Value, shape ...int64) *ir.Value {
-	if c.err != nil || slices.Equal(x.Type.Shape, shape) {
+	if slices.Equal(x.Type.Shape, shape) {
 		return x
 	}
 	return c.do(ir.OpReshape, arg{ir.ParamX, x}, arg{ir.ParamShape, c.ints(shape...)})
@@ -544,7 +536,7 @@ func (c *decomposer) reshape(x *ir.Value, shape ...int64) *ir.Value {
 
 // transpose permutes the dimensions of x.
 func (c *decomposer) transpose(x *ir.Value, perm ...int64) *ir.Value {
-	if c.err != nil || slices.IsSorted(perm) {
+	if slices.IsSorted(perm) {
 		return x
 	}
 	return c.do(ir.OpTranspose, arg{ir.ParamX, x}, arg{ir.ParamPerm, c.ints(perm...)})
@@ -562,9 +554,6 @@ func exchangeOf(rank, a, b int) []int64 {
 
 // slice reads the elements from lo up to hi along an axis.
 func (c *decomposer) slice(x *ir.Value, axis int, lo, hi int64) *ir.Value {
-	if c.err != nil {
-		return nil
-	}
 	begin, size := make([]int64, x.Type.Rank()), slices.Clone(x.Type.Shape)
 	begin[axis], size[axis] = lo, hi-lo
 	return c.do(ir.OpSliceBySize, arg{ir.ParamX, x}, arg{ir.ParamBegin, c.ints(begin...)},
@@ -642,9 +631,7 @@ func (c *decomposer) reduce(o *ir.Operation, x *ir.Value, axes []int) *ir.Value 
 
 // shaped ends a decomposition with v, reshaped to the shape of the result.
 func (c *decomposer) shaped(v *ir.Value) {
-	if c.err == nil {
-		c.become(c.reshape(v, c.op.Results[0].Type.Shape...))
-	}
+	c.become(c.reshape(v, c.op.Results[0].Type.Shape...))
 }
 
 // volume multiplies dimensions.

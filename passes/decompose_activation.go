@@ -82,9 +82,6 @@ func (c *decomposer) channels(name ir.ParamName, x *ir.Value) *ir.Value {
 func decomposePrelu(c *decomposer) {
 	x := c.op.Arg(ir.ParamX)
 	alpha := c.channels(ir.ParamAlpha, x)
-	if c.err != nil {
-		return
-	}
 	slopes := alpha.Const.Floats()
 	switch scaled := func() *ir.Value { return c.mul(x, alpha) }; {
 	case slices.Max(slopes) <= 1:
@@ -114,7 +111,6 @@ func (c *decomposer) exponent() float64 {
 	y := c.op.Arg(ir.ParamY)
 	if !y.IsConst() || y.Type.Elems() != 1 {
 		c.decline("the exponent is not a constant number")
-		return 0
 	}
 	return y.Const.Float(0)
 }
@@ -126,9 +122,6 @@ func wholePower(c *decomposer) {
 	n := c.exponent()
 	if n != math.Trunc(n) || math.Abs(n) > maxPower || n == 0 {
 		c.decline("the exponent %g is not a whole number from -%d to %d but 0", n, maxPower, maxPower)
-	}
-	if c.err != nil {
-		return
 	}
 	var y *ir.Value
 	x := c.op.Arg(ir.ParamX)
@@ -154,7 +147,7 @@ func wholePower(c *decomposer) {
 // broadcast ends a decomposition with v, broadcast to the shape of the result: the constant operand that became part of
 // v may have had more dimensions.
 func (c *decomposer) broadcast(v *ir.Value) {
-	if c.err == nil && v.Type.Elems() != c.op.Results[0].Type.Elems() {
+	if v.Type.Elems() != c.op.Results[0].Type.Elems() {
 		c.decline("the constant operand is larger than the other")
 	}
 	c.shaped(v)
@@ -181,7 +174,6 @@ func powerOfConstant(c *decomposer) {
 	x := c.op.Arg(ir.ParamX)
 	if !x.IsConst() || x.Type.Elems() != 1 || !(x.Const.Float(0) > 0) {
 		c.decline("the base is not a constant positive number")
-		return
 	}
 	y := c.op.Arg(ir.ParamY)
 	if base := x.Const.Float(0); base == 2 {
@@ -197,7 +189,6 @@ func exponential(c *decomposer) {
 	x := c.op.Arg(ir.ParamX)
 	if !notNegative(x, 0) {
 		c.decline("the base may be negative: nothing of how it is computed says otherwise")
-		return
 	}
 	c.become(c.unary(ir.OpExp, c.mul(c.op.Arg(ir.ParamY), c.log(x))))
 }
@@ -208,7 +199,6 @@ func signedPower(c *decomposer) {
 	x, y := c.op.Arg(ir.ParamX), c.op.Arg(ir.ParamY)
 	if x.IsConst() {
 		c.decline("the base is constant and negative")
-		return
 	}
 	size := c.unary(ir.OpExp, c.mul(y, c.log(c.unary(ir.OpAbs, x))))
 	var signed *ir.Value

@@ -46,9 +46,6 @@ func byBytes(c *decomposer) {
 	if n == 0 {
 		c.decline("moves %s, which is not an integer", d)
 	}
-	if c.err != nil {
-		return
-	}
 	apart := map[*ir.Value][]*ir.Value{}
 	parts := make([][]*ir.Value, len(c.op.Results)) // the bytes of each result
 	for k := range n {
@@ -58,9 +55,6 @@ func byBytes(c *decomposer) {
 				if picked[c.op.Def.Params[i].Name] {
 					if apart[v] == nil {
 						apart[v] = c.bytes(v)
-					}
-					if c.err != nil {
-						return
 					}
 					v = apart[v][k]
 				}
@@ -80,9 +74,6 @@ func byBytes(c *decomposer) {
 
 // itself writes the operation itself on other arguments.
 func (c *decomposer) itself(args [][]*ir.Value) []*ir.Value {
-	if c.err != nil {
-		return nil
-	}
 	op := &ir.Op{
 		Def:    c.op.Def,
 		Name:   c.op.Name,
@@ -92,8 +83,7 @@ func (c *decomposer) itself(args [][]*ir.Value) []*ir.Value {
 	}
 	types, err := ir.InferOp(op)
 	if err != nil {
-		c.err = fmt.Errorf("%s on bytes: %w", c.op.Def.Name, err)
-		return nil
+		c.stop(fmt.Errorf("%s on bytes: %w", c.op.Def.Name, err))
 	}
 	for _, t := range types {
 		op.Results = append(op.Results, &ir.Value{Name: c.s.name(op.Def.Name), Type: t, Def: op, Pos: op.Pos})

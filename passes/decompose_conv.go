@@ -92,9 +92,6 @@ func floorDiv(a, b int64) int64 { return (a - mod(a, b)) / b }
 // the operand.
 func phases(c *decomposer) {
 	a, _ := c.convolution()
-	if c.err != nil {
-		return
-	}
 	c.become(c.axisPhases(&a, c.op.Arg(ir.ParamX), nil))
 }
 
@@ -152,7 +149,7 @@ func (c *decomposer) phase(a *ir.Conv, x *ir.Value, axes []phase) *ir.Value {
 	}, shape, w)
 	y := c.conv(x, taps, bias, ones, pad, dilations, a.Groups)
 	for d, p := range axes {
-		if c.err == nil && y.Type.Shape[2+d] > p.size {
+		if y.Type.Shape[2+d] > p.size {
 			y = c.slice(y, 2+d, 0, p.size)
 		}
 	}
@@ -167,17 +164,12 @@ func depthAsChannels(c *decomposer) {
 	a, w := c.convolution()
 	bias := c.op.Arg(ir.ParamBias)
 	switch {
-	case c.err != nil:
-		return
 	case a.Spatial != 3:
 		c.decline("it has %d spatial dimensions", a.Spatial)
-		return
 	case bias != nil && !bias.IsConst():
 		c.decline("the bias is known only at run time")
-		return
 	case x.Type.Shape[0]*a.Groups*a.Out[0] > maxPlanes:
 		c.past("convolutions of planes", x.Type.Shape[0]*a.Groups*a.Out[0], maxPlanes)
-		return
 	}
 	in, depth := w.Type.Shape[1], a.In[0]
 	out := w.Type.Shape[0] / a.Groups
@@ -222,9 +214,6 @@ func depthAsChannels(c *decomposer) {
 				}
 				weight := taps(window{g, lo - first, hi - first})
 				y := c.conv(c.slice(v, 1, lo*in, hi*in), weight, part, a.Strides[1:], pad, a.Dilations[1:], 1)
-				if c.err != nil {
-					return
-				}
 				planes = append(planes, y)
 			}
 			groups[n] = append(groups[n], c.stacked(2, planes))
@@ -242,13 +231,9 @@ func depthAsChannels(c *decomposer) {
 // the kernel tap t of that channel.
 func stridesAsChannels(c *decomposer) {
 	a, w := c.convolution()
-	if c.err != nil {
-		return
-	}
 	x, bias := c.op.Arg(ir.ParamX), c.op.Arg(ir.ParamBias)
 	if a.Spatial > 2 || !slices.ContainsFunc(a.Strides, func(n int64) bool { return n > 1 }) {
 		c.decline("it has %d spatial dimensions with strides of %d", a.Spatial, a.Strides)
-		return
 	}
 	n, in := x.Type.Shape[0], x.Type.Shape[1]
 	pad, sizes := make([]int64, 2*a.Spatial), make([]int64, a.Spatial)
@@ -264,11 +249,9 @@ func stridesAsChannels(c *decomposer) {
 		most := c.s.table()
 		if longest := int64(max(most.MaxKernelW, most.MaxKernelH)); taps[i] > longest {
 			c.past("taps of a stride", taps[i], longest)
-			return
 		}
 		if stride > int64(most.MaxChannels)/in/all {
 			c.past(fmt.Sprintf("channels for a stride of %d", stride), in*all, int64(most.MaxChannels)/stride)
-			return
 		}
 		all *= stride
 	}
@@ -335,12 +318,8 @@ func padding(a *ir.Pool) (pad []int64) {
 // mean that of their means, since the counts multiply.
 func planeByPlane(c *decomposer) {
 	x, a := c.op.Arg(ir.ParamX), c.pooling()
-	if c.err != nil {
-		return
-	}
 	if a.Spatial != 3 {
 		c.decline("it has %d spatial dimensions", a.Spatial)
-		return
 	}
 	pad := padding(&a)
 	n := x.Type.Shape[0] * x.Type.Shape[1]
@@ -359,12 +338,8 @@ func planeByPlane(c *decomposer) {
 // out.
 func paddingFirst(c *decomposer) {
 	x, a := c.op.Arg(ir.ParamX), c.pooling()
-	if c.err != nil {
-		return
-	}
 	if !a.CeilMode || a.ExcludePadding {
 		c.decline("the engine's pool takes it")
-		return
 	}
 	x = c.pad(x, padding(&a))
 	c.become(c.pool(x, a.Kernel, a.Strides, make([]int64, 2*a.Spatial), true, true))
@@ -373,14 +348,10 @@ func paddingFirst(c *decomposer) {
 // wholeWindow reduces an image to one element per channel.
 func wholeWindow(c *decomposer) {
 	a := c.pooling()
-	if c.err != nil {
-		return
-	}
 	var axes []int
 	for i := range a.Spatial {
 		if a.Kernel[i] != a.In[i] || a.Out[i] != 1 || a.PadBefore[i] != 0 || a.PadAfter[i] != 0 {
 			c.decline("its window is not the whole image")
-			return
 		}
 		axes = append(axes, 2+i)
 	}

@@ -36,11 +36,9 @@ func (c *decomposer) looked() (l lookup) {
 	x, idx := c.op.Arg(ir.ParamX), c.op.Arg(ir.ParamIndices)
 	if x.IsConst() || !idx.IsConst() || idx.Type.DType.Bits()%8 != 0 {
 		c.decline("x is constant or indices are computed")
-		return
 	}
 	if idx.Type.Elems() > maxMade {
 		c.past("indices", idx.Type.Elems(), maxMade)
-		return
 	}
 	is, shape := slices.Clone(idx.Const.Ints()), x.Type.Shape
 	place := func(i, n int64) int64 {
@@ -58,7 +56,6 @@ func (c *decomposer) looked() (l lookup) {
 	g, err := ir.GatherAttrs(c.op)
 	if err != nil {
 		c.decline("%v", err)
-		return
 	}
 	n := shape[g.Axis]
 	for i := range is {
@@ -129,7 +126,6 @@ func (c *decomposer) coordinates(x, idx *ir.Value, is []int64, place func(i, n i
 		b, ok := ir.ArgInt(c.op, ir.ParamBatchDims)
 		if !ok {
 			c.decline("batch_dims is computed")
-			return lookup{}
 		}
 		batch = b
 	}
@@ -137,7 +133,6 @@ func (c *decomposer) coordinates(x, idx *ir.Value, is []int64, place func(i, n i
 	k := idx.Type.Shape[idx.Type.Rank()-1]
 	if k == 0 {
 		c.decline("indices have no coordinates")
-		return lookup{}
 	}
 	lead, within := volume(shape[:batch]), shape[batch:batch+k]
 	per := int64(len(is)) / k / lead // for each element of the batch
@@ -156,9 +151,6 @@ func (c *decomposer) coordinates(x, idx *ir.Value, is []int64, place func(i, n i
 
 func indexedParts(c *decomposer) {
 	l := c.looked()
-	if c.err != nil {
-		return
-	}
 	if l.lo == 0 && l.batch > 1 && l.hi < l.x.Type.Rank()-1 {
 		// [batch, lead, n, tail] as [batch, n, lead, tail], for fewer and longer slices.
 		s := l.x.Type.Shape
@@ -183,18 +175,13 @@ func indexedParts(c *decomposer) {
 // selectionMatrix moves the axis to the end and multiplies with a column for each index.
 func selectionMatrix(c *decomposer) {
 	l := c.looked()
-	if c.err != nil {
-		return
-	}
 	x := c.merged(l)
 	n, m := x.Type.Shape[l.lo], int64(len(l.at))
 	if len(runsOf(l.at)) <= maxPieces {
 		c.decline("selects up to %d runs of elements", maxPieces)
-		return
 	}
 	if n*m > maxMade {
 		c.past("elements of a matrix of ones and zeros", n*m, maxMade)
-		return
 	}
 	idx := c.op.Arg(ir.ParamIndices)
 	matrix := c.computed(func(i int64) float64 {

@@ -38,7 +38,6 @@ func (c *decomposer) pairOfIntegers() (x, y []*ir.Value) {
 	d := a.Type.DType
 	if ir.Bytes(d) == 0 || b.Type.DType != d || a.IsConst() && b.IsConst() {
 		c.decline("the operands are %s and %s, not two integers of one type", d, b.Type.DType)
-		return nil, nil
 	}
 	x, y = c.bytes(a), c.bytes(b)
 	return x, y
@@ -46,9 +45,6 @@ func (c *decomposer) pairOfIntegers() (x, y []*ir.Value) {
 
 // order compares the integers with bytes x and y: the sign of its result is that of the difference.
 func (c *decomposer) order(x, y []*ir.Value, signed bool) *ir.Value {
-	if c.err != nil {
-		return nil
-	}
 	var sum *ir.Value
 	last := len(x) - 1
 	for k := range x {
@@ -108,9 +104,7 @@ func carriedBytes(c *decomposer) {
 		carry = c.choose(beyond, c.num(1), c.num(0))
 		out = append(out, c.add(v, c.mul(carry, c.num(by))))
 	}
-	if c.err == nil {
-		c.become(c.joinBytes(c.op.Results[0].Type.DType, out))
-	}
+	c.become(c.joinBytes(c.op.Results[0].Type.DType, out))
 }
 
 // castBytes wraps, as the host does.
@@ -122,14 +116,10 @@ func castBytes(c *decomposer) {
 	switch {
 	case from == to || x.IsConst() || n == 0 && from != ir.Bool || m == 0 && to != ir.Bool:
 		c.decline("converts %s to %s", from, to)
-		return
 	case n == 0:
 		n, in = 1, []*ir.Value{c.cast(x, ir.FP16)}
 	default:
 		in = c.bytes(x)
-	}
-	if c.err != nil {
-		return
 	}
 	if m == 0 {
 		sum := in[0]
@@ -159,15 +149,11 @@ func comparedIndex(c *decomposer) {
 	axis, err := ir.AxisAttr(c.op, ir.ParamAxis, out.Rank())
 	if err != nil {
 		c.decline("%v", err)
-		return
 	}
 	if idx.IsConst() {
 		c.decline("indices are constant")
-		return
 	}
-	if c.beyondIndexes("indices", out.Shape[axis]) {
-		return
-	}
+	c.beyondIndexes("indices", out.Shape[axis])
 	number := func(name ir.ParamName, absent float64) float64 {
 		if v := c.op.Arg(name); v != nil {
 			return v.Const.Float(0)
@@ -177,7 +163,6 @@ func comparedIndex(c *decomposer) {
 	on, off := number(ir.ParamOnValue, 1), number(ir.ParamOffValue, 0)
 	if out.DType == ir.Int32 && max(on, -on, off, -off) > maxIndexed {
 		c.decline("on_value %g and off_value %g: want integers of magnitude at most %d", on, off, maxIndexed)
-		return
 	}
 	shape, places := slices.Clone(out.Shape), slices.Repeat([]int64{1}, out.Rank())
 	shape[axis], places[axis] = 1, out.Shape[axis]

@@ -42,15 +42,12 @@ func (c *decomposer) iota(shape ...int64) *ir.Value {
 // the type.
 func (c *decomposer) counted(v *ir.Value) *ir.Value {
 	switch {
-	case c.err != nil || v.Type.DType == ir.FP16:
+	case v.Type.DType == ir.FP16:
 		return v
 	case ir.Lookup(ir.OpCast.Name, c.s.Func.Opset).Params[0].Types.Has(v.Type.DType):
 		return c.cast(v, ir.FP16)
 	}
 	parts := c.bytes(v)
-	if c.err != nil {
-		return nil
-	}
 	last := len(parts) - 1
 	y := parts[last]
 	if v.Type.DType.IsSigned() {
@@ -65,7 +62,7 @@ func (c *decomposer) counted(v *ir.Value) *ir.Value {
 
 // signed returns bytes as numbers from -128 to 127.
 func (c *decomposer) signed(v *ir.Value) *ir.Value {
-	if c.err == nil && v.IsConst() {
+	if v.IsConst() {
 		return c.computed(func(i int64) float64 { return float64(int8(uint8(v.Const.Float(i)))) }, v.Type.Shape, v)
 	}
 	low := c.do(ir.OpLess, arg{ir.ParamX, v}, arg{ir.ParamY, c.num(128)})
@@ -80,9 +77,7 @@ func (c *decomposer) fromEnd(v, n *ir.Value) *ir.Value {
 
 // places returns indices as numbers from 0 to n-1.
 func (c *decomposer) places(idx *ir.Value, n int64) *ir.Value {
-	if c.beyondIndexes("indices", n) {
-		return nil
-	}
+	c.beyondIndexes("indices", n)
 	v := c.counted(idx)
 	if !idx.Type.DType.IsSigned() {
 		return v
@@ -91,18 +86,17 @@ func (c *decomposer) places(idx *ir.Value, n int64) *ir.Value {
 }
 
 // beyondIndexes refuses computed places among more elements than fp16 numbers can count.
-func (c *decomposer) beyondIndexes(what string, n int64) bool {
-	if n > maxIndexed && c.err == nil {
-		c.err = &target.Refusal{
+func (c *decomposer) beyondIndexes(what string, n int64) {
+	if n > maxIndexed {
+		c.stop(&target.Refusal{
 			Rule:  target.RuleRuntime,
 			What:  "places that " + what + " count",
 			Have:  fmt.Sprint(n),
 			Limit: fmt.Sprint(maxIndexed),
 			Reason: fmt.Sprintf("the values of %s are known only at run time and count %d places; numbers of fp16 are "+
 				"exact to %d", what, n, maxIndexed),
-		}
+		})
 	}
-	return n > maxIndexed
 }
 
 func (c *decomposer) equal(x, y *ir.Value) *ir.Value { return c.binary(ir.OpEqual, x, y) }
@@ -119,8 +113,6 @@ func (c *decomposer) marked(cond, x *ir.Value, axis int) *ir.Value {
 // indexed selects the elements of x [batch, lead, n, tail] at places [batch, m], into [batch, lead, m, tail].
 func (c *decomposer) indexed(x, at *ir.Value, batch, lead, n, m, tail int64) *ir.Value {
 	switch {
-	case c.err != nil:
-		return nil
 	case batch*lead*m*n*tail <= maxCompared && batch == 1:
 		hit := c.equal(c.reshape(at, 1, m, 1, 1), c.iota(1, 1, n, 1))
 		return c.marked(hit, c.reshape(x, lead, 1, n, tail), 2)
@@ -146,7 +138,6 @@ func comparedPlaces(c *decomposer) {
 	x, idx := c.op.Arg(ir.ParamX), c.op.Arg(ir.ParamIndices)
 	if x.Type.DType != ir.FP16 || idx.IsConst() {
 		c.decline("indices are constant, or x is %s", x.Type.DType)
-		return
 	}
 	shape := x.Type.Shape
 	if c.op.Is(ir.OpGatherND) {
@@ -156,7 +147,6 @@ func comparedPlaces(c *decomposer) {
 	g, err := ir.GatherAttrs(c.op)
 	if err != nil {
 		c.decline("%v", err)
-		return
 	}
 	n := shape[g.Axis]
 	at := c.places(idx, n)
@@ -174,7 +164,6 @@ func comparedPlaces(c *decomposer) {
 	lead, m, tail := volume(idx.Type.Shape[:g.Axis]), idx.Type.Shape[g.Axis], volume(idx.Type.Shape[g.Axis+1:])
 	if lead*m*n*tail > maxMade {
 		c.past("comparisons of an index with a place", lead*m*n*tail, maxMade)
-		return
 	}
 	c.shaped(c.marked(c.equal(c.reshape(at, lead, m, 1, tail), c.iota(1, 1, n, 1)), c.reshape(x, lead, 1, n, tail), 2))
 }
@@ -189,9 +178,7 @@ func (c *decomposer) comparedCoordinates(x, idx *ir.Value) {
 	k := idx.Type.Shape[idx.Type.Rank()-1]
 	within := shape[batch : batch+k]
 	n := volume(within)
-	if c.beyondIndexes("indices", n) {
-		return
-	}
+	c.beyondIndexes("indices", n)
 	lead := volume(shape[:batch])
 	m := idx.Type.Elems() / k / lead
 	at := c.reshape(c.counted(idx), lead*m, k)
@@ -218,7 +205,6 @@ func comparedWindow(c *decomposer) {
 	x, begin := c.op.Arg(ir.ParamX), c.op.Arg(ir.ParamBegin)
 	if x.Type.DType != ir.FP16 || begin.IsConst() {
 		c.decline("begin is constant, or x is %s", x.Type.DType)
-		return
 	}
 	first := c.counted(begin)
 	y := x
@@ -232,12 +218,8 @@ func comparedWindow(c *decomposer) {
 
 // fromStart is like fromEnd for a number of v that n limits.
 func (c *decomposer) fromStart(v, at *ir.Value, n int64) *ir.Value {
-	switch {
-	case c.err != nil:
-		return nil
-	case c.beyondIndexes("begin", n):
-		return nil
-	case !v.Type.DType.IsSigned():
+	c.beyondIndexes("begin", n)
+	if !v.Type.DType.IsSigned() {
 		return at
 	}
 	return c.fromEnd(at, c.num(float64(n)))
@@ -245,9 +227,6 @@ func (c *decomposer) fromStart(v, at *ir.Value, n int64) *ir.Value {
 
 // window selects size elements of an axis, starting at a computed place.
 func (c *decomposer) window(x *ir.Value, axis int, first *ir.Value, size int64) *ir.Value {
-	if c.err != nil {
-		return nil
-	}
 	s := slices.Clone(x.Type.Shape)
 	y := c.indexed(x, c.add(c.iota(size), first), 1, volume(s[:axis]), s[axis], size, volume(s[axis+1:]))
 	s[axis] = size
@@ -261,7 +240,6 @@ func comparedPart(c *decomposer) {
 	a, err := ir.SliceAttrs(c.op)
 	if err != nil || x.Type.DType != ir.FP16 || begin.IsConst() || u.Type.Rank() != len(a) {
 		c.decline("begin is constant, x is %s, or update has another rank", x.Type.DType)
-		return
 	}
 	first := c.counted(begin)
 	var inside *ir.Value // 1 where the update is, nil where that is everywhere
@@ -269,7 +247,6 @@ func comparedPart(c *decomposer) {
 		size := u.Type.Shape[axis]
 		if a[axis].Stride != 1 || c.masked(ir.ParamBeginMask, axis) || c.masked(ir.ParamSqueezeMask, axis) {
 			c.decline("stride or a mask of begin with a computed begin")
-			return
 		}
 		if size == n {
 			continue
@@ -279,9 +256,7 @@ func comparedPart(c *decomposer) {
 		s := slices.Clone(u.Type.Shape)
 		u = c.indexed(u, at, 1, volume(s[:axis]), size, n, volume(s[axis+1:]))
 		s[axis] = n
-		if u = c.reshape(u, s...); c.err != nil {
-			return
-		}
+		u = c.reshape(u, s...)
 		one := c.filled("one", func(int64) float64 { return 1 }, 1, 1)
 		within := c.marked(c.equal(c.reshape(at, n, 1), c.iota(1, size)), one, 1)
 		shape := make([]int64, len(a))

@@ -44,7 +44,6 @@ func halfConstants(c *decomposer) {
 				for k := range v.Type.Elems() {
 					if v.Const.Float(k) != half.Const.Float(k) && (d != ir.FP32 || c.s.Precision != "fp16") {
 						c.decline("element %d of %s is %g, which fp16 does not hold", k, p, v.Const.Float(k))
-						return
 					}
 				}
 				v, converted = half, true
@@ -54,7 +53,6 @@ func halfConstants(c *decomposer) {
 	}
 	if !converted {
 		c.decline("no constant is fp32 or an integer")
-		return
 	}
 	c.become(c.do(c.op.Def.Operation, args...))
 }
@@ -67,14 +65,12 @@ func outputsInParts(c *decomposer) {
 		a, err := ir.MatMulAttrs(c.op)
 		if weight = ir.ParamY; err != nil || a.VectorX || !a.TransposeY {
 			c.decline("the rows of y are not the outputs")
-			return
 		}
 	}
 	w := c.op.Arg(weight)
 	most := int64(c.s.table().MaxWidth)
 	if !w.IsConst() || w.Type.Rank() != 2 || w.Type.Shape[0] <= most {
 		c.decline("a weight with more rows than %d is not constant", most)
-		return
 	}
 	n := w.Type.Shape[0]
 	parts := (n + most - 1) / most
@@ -99,9 +95,6 @@ func outputsInParts(c *decomposer) {
 
 // rows returns the rows from lo to hi of a constant, which are not copied.
 func (c *decomposer) rows(v *ir.Value, lo, hi int64) *ir.Value {
-	if c.err != nil {
-		return nil
-	}
 	if v.Type.DType.Bits()%8 != 0 {
 		return c.decline("rows of %s do not begin at bytes", v.Type.DType)
 	}
@@ -110,8 +103,7 @@ func (c *decomposer) rows(v *ir.Value, lo, hi int64) *ir.Value {
 	shape[0] = hi - lo
 	k, err := ir.NewConst(v.Type.WithShape(shape...), v.Const.Data[lo*row:hi*row])
 	if err != nil {
-		c.err = err
-		return nil
+		c.stop(err)
 	}
 	part := c.s.constant(k, c.op.Pos)
 	c.s.derive(v, part)
@@ -124,18 +116,16 @@ func vectorProduct(c *decomposer) {
 	x, y := c.op.Arg(ir.ParamX), c.op.Arg(ir.ParamY)
 	if x.Type.Rank() > 1 && y.Type.Rank() > 1 {
 		c.decline("neither operand is a vector")
-		return
 	}
 	a, err := ir.MatMulAttrs(c.op)
 	if err != nil {
 		c.decline("%v", err)
-		return
 	}
 	tx, ty := a.TransposeX, a.TransposeY
 	if x.Type.Rank() == 1 {
 		x, tx = c.shapedLike(x, 1, x.Type.Shape[0]), false
 	}
-	if c.err == nil && y.Type.Rank() == 1 {
+	if y.Type.Rank() == 1 {
 		y, ty = c.shapedLike(y, y.Type.Shape[0], 1), false
 	}
 	c.shaped(c.do(ir.OpMatMul, arg{ir.ParamX, x}, arg{ir.ParamY, y}, arg{ir.ParamTransposeX, c.bool(tx)},
@@ -158,13 +148,10 @@ func productOfRows(c *decomposer) {
 	switch {
 	case err != nil:
 		c.decline("%v", err)
-		return
 	case w.IsConst():
 		c.decline("the weight is a constant")
-		return
 	case a.Spatial > 2:
 		c.decline("it has %d spatial dimensions", a.Spatial)
-		return
 	}
 	batch, out := x.Type.Shape[0], w.Type.Shape[0]/a.Groups
 	in := w.Type.Shape[1]
@@ -208,9 +195,6 @@ func image(v []int64) []int64 {
 
 // oneTap returns tap k of rows of weights [outputs, inputs, taps] as a matrix.
 func (c *decomposer) oneTap(taps *ir.Value, first, n, k int64) *ir.Value {
-	if c.err != nil {
-		return nil
-	}
 	d := taps.Type.Shape
 	if d[2] == 1 {
 		return c.reshape(c.slice(taps, 0, first, first+n), n, d[1])
@@ -224,7 +208,6 @@ func addedBias(c *decomposer) {
 	b := c.op.Arg(ir.ParamBias)
 	if b == nil || b.IsConst() || !c.op.Arg(ir.ParamWeight).IsConst() {
 		c.decline("want a bias that is known only at run time, and a constant weight")
-		return
 	}
 	var args []arg
 	for i, vs := range c.op.Args {
@@ -235,9 +218,6 @@ func addedBias(c *decomposer) {
 		}
 	}
 	y := c.do(ir.OpConv, args...)
-	if c.err != nil {
-		return
-	}
 	shape := []int64{b.Type.Elems()}
 	for range y.Type.Rank() - 2 {
 		shape = append(shape, 1)
@@ -251,12 +231,10 @@ func twoFactors(c *decomposer) {
 	x, y := c.op.Arg(ir.ParamX), c.op.Arg(ir.ParamY)
 	if !y.IsConst() || x.IsConst() {
 		c.decline("want a constant divisor")
-		return
 	}
 	for i := range y.Type.Elems() {
 		if v := y.Const.Float(i); v == 0 || math.IsInf(v, 0) || v != v {
 			c.decline("the divisor %g has no reciprocal", v)
-			return
 		}
 	}
 	// v = fraction * 2^exponent with a fraction of 1 to 2. The product with the fraction's reciprocal rounds, so it
@@ -296,14 +274,12 @@ func floorOfPowers(c *decomposer) {
 	x, y := c.op.Arg(ir.ParamX), c.op.Arg(ir.ParamY)
 	if !y.IsConst() {
 		c.decline("the divisor is known only at run time; a rounded quotient may have another floor")
-		return
 	}
 	for i := range y.Type.Elems() {
 		v := math.Abs(y.Const.Float(i))
 		if f, e := math.Frexp(v); f != 0.5 || e-1 < -15 || e-1 > 15 {
 			c.decline("the divisor %g is not a power of two from 2^-15 to 2^15; a rounded quotient may have another "+
 				"floor", y.Const.Float(i))
-			return
 		}
 	}
 	before := func(v float64) float64 { return math.Copysign(max(1/math.Abs(v), 1), v) }

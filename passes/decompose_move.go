@@ -43,7 +43,6 @@ func joinedCopies(c *decomposer) {
 	reps, ok := ir.TileReps(c.op)
 	if !ok {
 		c.decline("reps is computed")
-		return
 	}
 	for axis, n := range reps {
 		y = c.repeated(y, axis, n)
@@ -53,7 +52,7 @@ func joinedCopies(c *decomposer) {
 
 // repeated joins n copies of x, in several steps if there are many.
 func (c *decomposer) repeated(x *ir.Value, axis int, n int64) *ir.Value {
-	if c.err != nil || n == 1 {
+	if n == 1 {
 		return x
 	}
 	const most = 16
@@ -76,7 +75,7 @@ func (c *decomposer) repeated(x *ir.Value, axis int, n int64) *ir.Value {
 	}
 	part := c.concat(axis, of(x, best)...)
 	y := c.repeated(part, axis, n/best)
-	if rest := n % best; rest > 0 && c.err == nil {
+	if rest := n % best; rest > 0 {
 		y = c.concat(axis, y, c.slice(part, axis, 0, rest*x.Type.Shape[axis]))
 	}
 	return y
@@ -96,7 +95,6 @@ func reversedParts(c *decomposer) {
 		}
 	} else {
 		c.decline("axes is computed")
-		return
 	}
 	y := x
 	for axis, on := range reverse {
@@ -114,9 +112,6 @@ func reversedParts(c *decomposer) {
 // reversedInParts reverses an axis other than the last. Reversing an axis of a*b elements is reversing both of its
 // factors, in a+b slices.
 func (c *decomposer) reversedInParts(x *ir.Value, axis int) *ir.Value {
-	if c.err != nil {
-		return nil
-	}
 	n := x.Type.Shape[axis]
 	switch f, _ := reverseFactor(n, map[int64][2]int64{}); {
 	case f == n:
@@ -159,9 +154,6 @@ func reverseFactor(n int64, known map[int64][2]int64) (factor, weight int64) {
 
 // reversedSingly joins single elements in reverse order.
 func (c *decomposer) reversedSingly(x *ir.Value, axis int) *ir.Value {
-	if c.err != nil {
-		return nil
-	}
 	n := x.Type.Shape[axis]
 	parts := make([]*ir.Value, n)
 	for i := range n {
@@ -176,7 +168,6 @@ func window(c *decomposer) {
 	w, ok2 := ir.ArgInts(c.op, ir.ParamCropWidth)
 	if !ok1 || !ok2 || len(h) != 2 || len(w) != 2 {
 		c.decline("crop_height or crop_width is computed")
-		return
 	}
 	out := c.op.Results[0].Type.Shape
 	y := c.cut(x, len(out)-2, h[0], out[len(out)-2])
@@ -185,7 +176,7 @@ func window(c *decomposer) {
 
 // cut keeps n elements starting at lo.
 func (c *decomposer) cut(x *ir.Value, axis int, lo, n int64) *ir.Value {
-	if c.err != nil || lo == 0 && n == x.Type.Shape[axis] {
+	if lo == 0 && n == x.Type.Shape[axis] {
 		return x
 	}
 	return c.part(x, axis, lo, lo+n)
@@ -201,12 +192,10 @@ func (c *decomposer) static() ir.Slice {
 	a, err := ir.SliceAttrs(c.op)
 	if err != nil {
 		c.decline("%v", err)
-		return nil
 	}
 	for i, s := range a {
 		if s.Begin < 0 || s.Len < 0 {
 			c.decline("begin or end of dimension %d is computed", i)
-			return nil
 		}
 	}
 	return a
@@ -215,9 +204,6 @@ func (c *decomposer) static() ir.Slice {
 // stepsOfSlice starts with the steps that are views, so that less data is moved.
 func stepsOfSlice(c *decomposer) {
 	x, a := c.op.Arg(ir.ParamX), c.static()
-	if c.err != nil {
-		return
-	}
 	last := len(a) - 1
 	begin, end, stride := make([]int64, len(a)), make([]int64, len(a)), make([]int64, len(a))
 	plain := true
@@ -260,9 +246,6 @@ func stepsOfSlice(c *decomposer) {
 // replacedPart writes the update into x.
 func replacedPart(c *decomposer) {
 	x, u, a := c.op.Arg(ir.ParamX), c.op.Arg(ir.ParamUpdate), c.static()
-	if c.err != nil {
-		return
-	}
 	shape := make([]int64, len(a))
 	for i, s := range a {
 		shape[i] = s.Len
@@ -286,9 +269,6 @@ func replacedPart(c *decomposer) {
 
 // replaced writes u to part a of x; axes before the given one are whole.
 func (c *decomposer) replaced(x, u *ir.Value, a ir.Slice, axis int) *ir.Value {
-	if c.err != nil {
-		return nil
-	}
 	for axis < len(a) && a[axis].Begin == 0 && a[axis].Len == x.Type.Shape[axis] {
 		axis++
 	}
@@ -324,9 +304,6 @@ func (c *decomposer) replaced(x, u *ir.Value, a ir.Slice, axis int) *ir.Value {
 // spliced writes u to every stride-th place of an axis other than the last. Each period of x is the place and the rest,
 // so the rest of all periods is joined with u along a separate dimension.
 func (c *decomposer) spliced(x, u *ir.Value, s ir.SliceAxis, axis int) *ir.Value {
-	if c.err != nil {
-		return nil
-	}
 	n := x.Type.Shape[axis]
 	whole := s.Len
 	if s.Begin+whole*s.Stride > n {
@@ -362,7 +339,6 @@ func margins(c *decomposer) {
 	before, after, ok, err := ir.PadAmounts(c.op)
 	if err != nil || !ok || mode == "constant" {
 		c.decline("mode %q with constant pad", mode)
-		return
 	}
 	for axis := range before {
 		n := y.Type.Shape[axis]
@@ -370,9 +346,7 @@ func margins(c *decomposer) {
 		for i := -before[axis]; i < n+after[axis]; i++ {
 			at = append(at, mirrored(mode, i, n))
 		}
-		if y = c.taken(y, axis, at); c.err != nil {
-			return
-		}
+		y = c.taken(y, axis, at)
 	}
 	c.become(y)
 }
@@ -401,7 +375,6 @@ func interleavedStack(c *decomposer) {
 	axis, err := ir.AxisAttr(c.op, ir.ParamAxis, len(out))
 	if err != nil || !on || len(vs) == 0 || len(out) == 0 {
 		c.decline("interleaves %d operands", len(vs))
-		return
 	}
 	c.become(c.interleaved(axis, out[axis], vs))
 }
@@ -414,7 +387,6 @@ func stackedWindows(c *decomposer) {
 	stride, ok := ir.ArgInt(c.op, ir.ParamStride)
 	if err != nil || !ok {
 		c.decline("axis or stride is computed")
-		return
 	}
 	n, size := out[axis], out[axis+1]
 	var parts []*ir.Value
@@ -431,7 +403,6 @@ func stackedWindows(c *decomposer) {
 	}
 	if len(parts) > maxPieces {
 		c.past("slices, one for each window or element of a window", min(n, size), maxPieces)
-		return
 	}
 	c.become(c.stacked(at, parts))
 }
@@ -443,7 +414,6 @@ func boundedBand(c *decomposer) {
 	upper, ok2 := ir.ArgInt(c.op, ir.ParamUpper)
 	if !ok || !ok2 {
 		c.decline("lower or upper is computed")
-		return
 	}
 	n := x.Type.Shape[x.Type.Rank()-2:]
 	bound := func(sign int) *ir.Value {
@@ -457,7 +427,6 @@ func boundedBand(c *decomposer) {
 	}
 	if n[0]*n[1] > maxMade {
 		c.past("elements of a band", n[0]*n[1], maxMade)
-		return
 	}
 	c.become(c.max(c.min(x, bound(1)), bound(-1)))
 }

@@ -28,7 +28,6 @@ func mergedAxes(c *decomposer) {
 	slices.Sort(axes)
 	if err != nil || len(axes) < 2 || axes[len(axes)-1]-axes[0] != len(axes)-1 {
 		c.decline("axes %v do not follow each other, or are one", axes)
-		return
 	}
 	first, last := axes[0], axes[len(axes)-1]
 	shape := x.Type.Shape
@@ -70,7 +69,6 @@ func scaledQuotient(c *decomposer) {
 	eps := c.float(ir.ParamEpsilon)
 	if eps < 0 {
 		c.decline("epsilon is %g", eps)
-		return
 	}
 	r := x.Type.Rank()
 	axes := []int{r - 3, r - 2, r - 1}
@@ -113,7 +111,6 @@ func bandOfChannels(c *decomposer) {
 	alpha, beta, k := c.float(ir.ParamAlpha), c.float(ir.ParamBeta), c.float(ir.ParamK)
 	if !(k > 0) || !(alpha >= 0) || size < 1 {
 		c.decline("k is %g and alpha %g, want k above 0 and alpha from 0 on", k, alpha)
-		return
 	}
 	n, channels := x.Type.Shape[0], x.Type.Shape[1]
 	image := []int64{n, channels, 1, x.Type.Elems() / (n * channels)}
@@ -162,7 +159,6 @@ func rootOfAverage(c *decomposer) {
 	p, err := ir.PoolAttrs(c.op)
 	if err != nil {
 		c.decline("%v", err)
-		return
 	}
 	n := int64(1)
 	var pad []int64

@@ -54,9 +54,6 @@ func runsOf(at []int64) []run {
 
 // taken selects the elements at the given places of an axis, in that order.
 func (c *decomposer) taken(x *ir.Value, axis int, at []int64) *ir.Value {
-	if c.err != nil {
-		return nil
-	}
 	runs := runsOf(at)
 	n := x.Type.Shape[axis]
 	switch {
@@ -76,15 +73,10 @@ func (c *decomposer) taken(x *ir.Value, axis int, at []int64) *ir.Value {
 // exchange returns x with its last dimension exchanged for the largest other one, the axis of the former last
 // dimension, and a function that exchanges a result back.
 func (c *decomposer) exchange(x *ir.Value) (y *ir.Value, axis int, back func(*ir.Value) *ir.Value) {
-	if c.err != nil {
-		return nil, 0, func(*ir.Value) *ir.Value { return nil }
-	}
 	if x.Type.Rank() == 1 {
 		y, axis, matrix := c.exchange(c.reshape(x, 1, x.Type.Shape[0]))
 		return y, axis, func(z *ir.Value) *ir.Value {
-			if z = matrix(z); c.err != nil {
-				return nil
-			}
+			z = matrix(z)
 			return c.reshape(z, z.Type.Elems())
 		}
 	}
@@ -102,9 +94,6 @@ func (c *decomposer) exchange(x *ir.Value) (y *ir.Value, axis int, back func(*ir
 // now. It exchanges the result back.
 func (c *decomposer) exchanged(x *ir.Value, f func(y *ir.Value, axis int) *ir.Value) *ir.Value {
 	y, axis, back := c.exchange(x)
-	if c.err != nil {
-		return nil
-	}
 	return back(f(y, axis))
 }
 
@@ -187,9 +176,6 @@ func blocks(at []int64, n int64) int64 {
 // split calls f with x, whose axis is divided into two of a by b elements, and joins the two again in the result.
 // Dimensions before and after are merged if the rank would otherwise exceed 5.
 func (c *decomposer) split(x *ir.Value, axis int, a, b int64, f func(y *ir.Value, axis int) *ir.Value) *ir.Value {
-	if c.err != nil {
-		return nil
-	}
 	shape := x.Type.Shape
 	lead, tail := shape[:axis], shape[axis+1:]
 	l, t := slices.Clone(lead), slices.Clone(tail)
@@ -200,9 +186,6 @@ func (c *decomposer) split(x *ir.Value, axis int, a, b int64, f func(y *ir.Value
 		t = []int64{volume(tail[:len(tail)-1]), tail[len(tail)-1]}
 	}
 	y := f(c.reshape(x, slices.Concat(l, []int64{a, b}, t)...), len(l))
-	if c.err != nil {
-		return nil
-	}
 	s := y.Type.Shape
 	return c.reshape(y, slices.Concat(lead, []int64{s[len(l)] * s[len(l)+1]}, tail)...)
 }
@@ -232,9 +215,6 @@ func (c *decomposer) joined(axis int, vs []*ir.Value) *ir.Value {
 func (c *decomposer) stacked(axis int, vs []*ir.Value) *ir.Value {
 	parts := make([]*ir.Value, len(vs))
 	for i, v := range vs {
-		if c.err != nil {
-			return nil
-		}
 		parts[i] = c.reshape(v, slices.Insert(slices.Clone(v.Type.Shape), axis, 1)...)
 	}
 	return c.joined(axis, parts)
@@ -243,7 +223,7 @@ func (c *decomposer) stacked(axis int, vs []*ir.Value) *ir.Value {
 // interleaved joins n slices along an axis, one of each value in turn. The last values may be one slice shorter than
 // the first.
 func (c *decomposer) interleaved(axis int, n int64, vs []*ir.Value) *ir.Value {
-	if c.err != nil || len(vs) == 1 {
+	if len(vs) == 1 {
 		return vs[0]
 	}
 	shape, parts := slices.Clone(vs[0].Type.Shape), make([]*ir.Value, len(vs))
@@ -269,17 +249,11 @@ func (c *decomposer) interleaved(axis int, n int64, vs []*ir.Value) *ir.Value {
 		if v.Type.Shape[axis] < each { // any slice can fill its place, and is cut off
 			v = c.concat(axis, v, c.slice(v, axis, 0, 1))
 		}
-		if c.err != nil {
-			return nil
-		}
 		parts[i] = c.reshape(v, lead, each, 1, volume(shape[axis+1:len(shape)-1]), row)
 	}
 	shape[axis] = each * int64(len(vs))
 	v := c.joined(2, parts)
-	if c.err != nil {
-		return nil
-	}
-	if v = c.reshape(v, shape...); c.err == nil && shape[axis] > n {
+	if v = c.reshape(v, shape...); shape[axis] > n {
 		v = c.slice(v, axis, 0, n)
 	}
 	return v
@@ -300,7 +274,7 @@ func (c *decomposer) takenRun(x *ir.Value, axis int, r run) *ir.Value {
 
 // part slices the elements from lo to hi.
 func (c *decomposer) part(x *ir.Value, axis int, lo, hi int64) *ir.Value {
-	if c.err != nil || lo == 0 || axis < x.Type.Rank()-1 {
+	if lo == 0 || axis < x.Type.Rank()-1 {
 		return c.slice(x, axis, lo, hi)
 	}
 	return c.exchanged(x, func(y *ir.Value, axis int) *ir.Value { return c.slice(y, axis, lo, hi) })
@@ -308,7 +282,7 @@ func (c *decomposer) part(x *ir.Value, axis int, lo, hi int64) *ir.Value {
 
 // every slices a run that goes forward.
 func (c *decomposer) every(x *ir.Value, axis int, r run) *ir.Value {
-	if c.err != nil || r.step == 1 && r.first == 0 && r.count == x.Type.Shape[axis] {
+	if r.step == 1 && r.first == 0 && r.count == x.Type.Shape[axis] {
 		return x
 	}
 	if r.step == 1 {
@@ -328,7 +302,7 @@ func (c *decomposer) every(x *ir.Value, axis int, r run) *ir.Value {
 
 // copies repeats x along an axis.
 func (c *decomposer) copies(x *ir.Value, axis int, n int64) *ir.Value {
-	if c.err != nil || n == 1 {
+	if n == 1 {
 		return x
 	}
 	reps := make([]int64, x.Type.Rank())
@@ -341,7 +315,7 @@ func (c *decomposer) copies(x *ir.Value, axis int, n int64) *ir.Value {
 
 // reversed reverses an axis.
 func (c *decomposer) reversed(x *ir.Value, axis int) *ir.Value {
-	if c.err != nil || x.Type.Shape[axis] == 1 {
+	if x.Type.Shape[axis] == 1 {
 		return x
 	}
 	return c.do(ir.OpReverse, arg{ir.ParamX, x}, arg{ir.ParamAxes, c.ints(int64(axis))})

@@ -82,9 +82,6 @@ func (c *decomposer) dropLetters(l letters, drop func(r rune, n int64) bool) let
 
 // ordered transposes an operand to the order of the letters and merges them into groups.
 func (c *decomposer) ordered(l letters, groups ...string) *ir.Value {
-	if c.err != nil {
-		return nil
-	}
 	var perm, shape []int64
 	for _, g := range groups {
 		n := int64(1)
@@ -107,13 +104,11 @@ func matrixProduct(c *decomposer) {
 	vs := c.op.ArgList(ir.ParamValues)
 	if !ok || len(terms) != 2 || len(vs) != 2 {
 		c.decline("the equation %q is not of two operands", eq)
-		return
 	}
 	for _, t := range append(terms, result) {
 		for i := range t {
 			if strings.IndexByte(t[i+1:], t[i]) >= 0 {
 				c.decline("%q has the letter %c twice", t, t[i])
-				return
 			}
 		}
 	}
@@ -130,9 +125,6 @@ func matrixProduct(c *decomposer) {
 			return !strings.ContainsRune(other, r) && !strings.ContainsRune(result, r) ||
 				n == 1 && (size[r] > 1 || !strings.ContainsRune(result, r))
 		})
-	}
-	if c.err != nil {
-		return
 	}
 	// A letter that only one operand still has, since the other's dimension is 1, and that is summed.
 	for i := range in {
@@ -162,7 +154,7 @@ func matrixProduct(c *decomposer) {
 	rows, columns = sortedBy(rows, result), sortedBy(columns, result)
 	x := c.ordered(in[0], batch, rows, sum)
 	y := c.ordered(in[1], batch, sum, columns)
-	if batch == "" && c.err == nil {
+	if batch == "" {
 		x, y = c.reshape(x, x.Type.Shape[1:]...), c.reshape(y, y.Type.Shape[1:]...)
 	}
 	z := c.matmul(x, y, false)
@@ -170,9 +162,6 @@ func matrixProduct(c *decomposer) {
 	var shape []int64
 	for _, r := range made {
 		shape = append(shape, size[r])
-	}
-	if c.err != nil {
-		return
 	}
 	z = c.reshape(z, shape...)
 	var perm []int64
@@ -203,16 +192,12 @@ func triangle(c *decomposer) {
 	reverse, ok2 := ir.ArgBool(c.op, ir.ParamReverse)
 	if err != nil || !ok || !ok2 {
 		c.decline("axis, exclusive or reverse is known only at run time")
-		return
 	}
 	shape := x.Type.Shape
 	perm := exchangeOf(len(shape), axis, len(shape)-1)
 	y := c.transpose(x, perm...)
 	n := shape[axis]
 	rows := x.Type.Elems() / n
-	if c.err != nil {
-		return
-	}
 	transposed := y.Type.Shape
 	y = c.runningSum(c.reshape(y, rows, n), rows, n, exclusive, reverse)
 	c.shaped(c.transpose(c.reshape(y, transposed...), perm...))
@@ -220,9 +205,6 @@ func triangle(c *decomposer) {
 
 // runningSum returns the running sum of each row of x.
 func (c *decomposer) runningSum(x *ir.Value, rows, n int64, exclusive, reverse bool) *ir.Value {
-	if c.err != nil {
-		return nil
-	}
 	if n <= longAxis {
 		return c.matmul(x, c.triangle(n, exclusive, reverse), false)
 	}

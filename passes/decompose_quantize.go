@@ -36,7 +36,6 @@ func (c *decomposer) scalesOf(op *ir.Op) (s scales) {
 			return func(int64) float64 { return absent }
 		case !v.IsConst():
 			c.decline("%s is computed", name)
-			return nil
 		}
 		s.from = append(s.from, v)
 		if v.Type.Rank() > 0 && s.shape == nil {
@@ -44,7 +43,6 @@ func (c *decomposer) scalesOf(op *ir.Op) (s scales) {
 			axis, err := ir.AxisAttr(op, ir.ParamAxis, rank)
 			if err != nil {
 				c.decline("%v", err)
-				return nil
 			}
 			for range rank {
 				s.shape = append(s.shape, 1)
@@ -66,12 +64,8 @@ func roundedPair(c *decomposer) {
 	q := c.op.Arg(ir.ParamInput).Def
 	if q == nil || !q.Is(ir.OpQuantize) || q.Arg(ir.ParamInput).Type.DType != ir.FP16 {
 		c.decline("input is not the result of a quantize of fp16")
-		return
 	}
 	in, out := c.scalesOf(q), c.scalesOf(c.op)
-	if c.err != nil {
-		return
-	}
 	least, most := bounds(q)
 	made := c.broadcastConst
 	y := c.div(q.Arg(ir.ParamInput), made(in, in.scale))
@@ -104,14 +98,10 @@ func (c *decomposer) broadcastConst(s scales, at func(i int64) float64) *ir.Valu
 // exact: with others the quotient is off by up to 0.1 at 100, and the integer rounded from it by one.
 func quantized(c *decomposer) {
 	s := c.scalesOf(c.op)
-	if c.err != nil {
-		return
-	}
 	for i := range volume(s.shape) {
 		if f, e := math.Frexp(s.scale(i)); f != 0.5 || e < -13 || e > 14 {
 			c.decline("scale %g is not a power of two from 2^-14 to 2^13, so its reciprocal in fp16 is rounded",
 				s.scale(i))
-			return
 		}
 	}
 	v := c.unary(ir.OpRound, c.div(c.op.Arg(ir.ParamInput), c.broadcastConst(s, s.scale)))
@@ -127,12 +117,8 @@ func quantized(c *decomposer) {
 func dequantized(c *decomposer) {
 	if t := c.op.Results[0].Type.DType; t != ir.FP16 {
 		c.decline("its result is %s; the engine computes in fp16", t)
-		return
 	}
 	s := c.scalesOf(c.op)
-	if c.err != nil {
-		return
-	}
 	v := c.cast(c.op.Arg(ir.ParamInput), ir.FP16)
 	if c.op.Arg(ir.ParamZeroPoint) != nil {
 		v = c.sub(v, c.broadcastConst(s, s.zero))

@@ -54,9 +54,6 @@ func (l *layer) gate(x, weights, bias *ir.Value, gate int64) *ir.Value {
 
 // part returns one gate's part of a matrix or vector, the same constant for every step.
 func (l *layer) part(v *ir.Value, gate int64) *ir.Value {
-	if l.err != nil {
-		return nil
-	}
 	k := gatePart{v.Const, gate}
 	if l.parts[k] == nil {
 		shape := append([]int64{l.hidden}, v.Type.Shape[1:]...)
@@ -102,7 +99,6 @@ func unrolled(c *decomposer) {
 		hidden: c.op.Arg(ir.ParamWeightHH).Type.Shape[1], parts: map[gatePart]*ir.Value{}}
 	if l.steps > maxSteps {
 		c.past("steps written out", l.steps, maxSteps)
-		return
 	}
 	for i, vs := range c.op.Args {
 		switch p := c.op.Def.Params[i].Name; p {
@@ -111,7 +107,6 @@ func unrolled(c *decomposer) {
 			for _, v := range vs {
 				if !v.IsConst() {
 					c.decline("%s is known only at run time", p)
-					return
 				}
 			}
 		}
@@ -125,9 +120,6 @@ func unrolled(c *decomposer) {
 	for d, back := range backs {
 		l.back = back && len(backs) == 2
 		hs, states := l.direction(rows, int64(d), int64(len(backs)), back)
-		if c.err != nil {
-			return
-		}
 		first := states[0]
 		if sequence {
 			if back && len(backs) == 2 { // both halves in the order of time
@@ -142,9 +134,6 @@ func unrolled(c *decomposer) {
 			}
 			outputs[i] = c.concat(1, outputs[i], v)
 		}
-	}
-	if c.err != nil {
-		return
 	}
 	outputs[0] = c.reshape(outputs[0], c.op.Results[0].Type.Shape...)
 	c.become(outputs...)
@@ -172,9 +161,6 @@ func (l *layer) direction(rows *ir.Value, d, directions int64, back bool) (hs, s
 	}
 	next := l.cell(rows)
 	for i := range l.steps {
-		if l.err != nil {
-			return nil, nil
-		}
 		t := i
 		if back {
 			t = l.steps - 1 - i

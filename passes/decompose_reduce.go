@@ -33,17 +33,12 @@ const maxPlaces = 2048
 // 0 only for the maximum itself, and greater than 1 once multiplied by 2^30.
 func firstOfEqual(c *decomposer) {
 	x, axes := c.reduced()
-	if c.err != nil {
-		return
-	}
 	n := x.Type.Shape[axes[0]]
 	if t := c.op.Results[0].Type.DType; t != ir.Int32 {
 		c.decline("the result is %s, want int32", t)
-		return
 	}
 	if n > maxPlaces {
 		c.past("places along the axis", n, maxPlaces)
-		return
 	}
 	large, one := c.num(0x1p15), c.num(1)
 	var under *ir.Value
@@ -60,9 +55,6 @@ func firstOfEqual(c *decomposer) {
 	shape[axes[0]] = n
 	places := c.filled("places from the end", func(i int64) float64 { return float64(n - i) }, shape...)
 	first := c.sub(c.num(float64(n)), c.reduce(ir.OpReduceMax, c.mul(equal, places), axes))
-	if c.err != nil {
-		return
-	}
 	first = c.reshape(first, c.op.Results[0].Type.Shape...)
 	c.become(c.cast(first, ir.Int32))
 }

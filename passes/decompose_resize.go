@@ -55,7 +55,6 @@ func (c *decomposer) resizing() (grid func(i, in, out float64) float64, nearest 
 	grid, ok := samplingGrids[mode]
 	if !ok {
 		c.decline("sampling_mode is known only at run time")
-		return nil, false, ""
 	}
 	switch {
 	case c.op.Is(ir.OpResizeNearestNeighbor, ir.OpUpsampleNearestNeighbor):
@@ -95,9 +94,6 @@ func (c *decomposer) resized(place func(i, in, out int64) float64,
 	}
 	shape := c.op.Results[0].Type.Shape
 	for i := len(shape) - int(last); i < len(shape); i++ {
-		if c.err != nil {
-			return
-		}
 		if in, out := x.Type.Shape[i], shape[i]; !stays(in, out) {
 			x = axis(x, i, in, out)
 		}
@@ -130,9 +126,6 @@ func linearResize(c *decomposer) {
 
 // resizeAxis multiplies an axis of x by a matrix [out, in], which matrix returns in a shape with as many elements.
 func (c *decomposer) resizeAxis(x *ir.Value, axis int, out int64, matrix func(shape ...int64) *ir.Value) *ir.Value {
-	if c.err != nil {
-		return nil
-	}
 	shape, in := x.Type.Shape, x.Type.Shape[axis]
 	before, after := volume(shape[:axis]), volume(shape[axis+1:])
 	to := append(append(append([]int64(nil), shape[:axis]...), out), shape[axis+1:]...)
@@ -147,19 +140,10 @@ func (c *decomposer) resizeAxis(x *ir.Value, axis int, out int64, matrix func(sh
 	}
 	// The axis becomes the channels of a 1x1 convolution, which moves nothing.
 	v := c.transpose(c.reshape(x, before, in, after/shape[len(shape)-1], shape[len(shape)-1]), 1, 0, 2, 3)
-	if c.err != nil {
-		return nil
-	}
 	rest := v.Type.Shape
 	v = c.conv(c.reshape(v, 1, rest[0], rest[1]*rest[2], rest[3]), matrix(out, in, 1, 1), nil, []int64{1, 1}, nil,
 		[]int64{1, 1}, 1)
-	if c.err != nil {
-		return nil
-	}
 	v = c.transpose(c.reshape(v, out, rest[1], rest[2], rest[3]), 1, 0, 2, 3)
-	if c.err != nil {
-		return nil
-	}
 	return c.reshape(v, to...)
 }
 
@@ -175,7 +159,7 @@ func largestDivisor(n, most int64) int64 {
 
 func nearestResize(c *decomposer) {
 	grid, nearest, _ := c.resizing()
-	if !nearest && c.err == nil {
+	if !nearest {
 		c.decline("it interpolates")
 	}
 	place := func(i, in, out int64) float64 { return math.Floor(sampled(grid, i, in, out)) }

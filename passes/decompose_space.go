@@ -30,7 +30,6 @@ func blocksMoved(c *decomposer) {
 	b, ok := ir.ArgInt(c.op, name)
 	if !ok {
 		c.decline("%s is computed", name)
-		return
 	}
 	s := x.Type.Shape
 	n, ch, h, w := s[0], s[1], s[2], s[3]
@@ -58,7 +57,6 @@ func batchMoved(c *decomposer) {
 	p, ok2 := ir.ArgInts(c.op, margins)
 	if !ok || !ok2 || len(b) != 2 || len(p) != 4 {
 		c.decline("block_shape or %s is computed", margins)
-		return
 	}
 	s := x.Type.Shape
 	if margins == ir.ParamPaddings {
@@ -91,9 +89,6 @@ type transposition struct {
 // last newTail factors are the last dimension. The result has a dimension for each group that the last transposition
 // moves. The transpositions are those that write the fewest padded bytes.
 func (c *decomposer) arranged(x *ir.Value, factors []int64, tail int, to []int, newTail int) *ir.Value {
-	if c.err != nil {
-		return nil
-	}
 	// Factors of 1 can be anywhere, unless they are all that a last dimension has.
 	keep := make([]bool, len(factors))
 	for i, f := range factors {
@@ -145,10 +140,9 @@ func (c *decomposer) arranged(x *ir.Value, factors []int64, tail int, to []int, 
 		}
 		return x
 	}
-	c.err = &target.Refusal{Rule: target.RuleDecomposition, What: "exchanged factors", Have: fmt.Sprint(factors),
+	return c.stop(&target.Refusal{Rule: target.RuleDecomposition, What: "exchanged factors", Have: fmt.Sprint(factors),
 		Limit:  fmt.Sprintf("three transpositions of rank %d and the extents of a tensor", p.table.MaxRank),
-		Reason: fmt.Sprintf("no three transpositions of rank %d exchange the factors %v", p.table.MaxRank, factors)}
-	return nil
+		Reason: fmt.Sprintf("no three transpositions of rank %d exchange the factors %v", p.table.MaxRank, factors)})
 }
 
 // planner looks for transpositions.
