@@ -18,6 +18,7 @@ import (
 	"github.com/zinc-compiler/zinc/frontend"
 	"github.com/zinc-compiler/zinc/internal/shareddir"
 	"github.com/zinc-compiler/zinc/lower/td"
+	"github.com/zinc-compiler/zinc/target"
 )
 
 var update = flag.Bool("update", false, "rewrite the table of attested kinds")
@@ -147,7 +148,7 @@ func compiledTasks(t *testing.T, c *recordedCase) []*td.Task {
 		return nil
 	}
 	defer m.Close()
-	r, err := All(context.Background(), m.Program, Options{})
+	r, err := All(context.Background(), m.Program, Options{Target: target.H13})
 	if err != nil {
 		t.Fatalf("%s: %v", c.Case, err)
 	}

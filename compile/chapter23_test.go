@@ -10,6 +10,7 @@ import (
 	"github.com/zinc-compiler/zinc/emit/hwx"
 	"github.com/zinc-compiler/zinc/internal/test/irbuild"
 	"github.com/zinc-compiler/zinc/ir"
+	"github.com/zinc-compiler/zinc/target"
 )
 
 // sample is the sample program of chapter 23: a 3x3 convolution from 8 channels to 8 over 16x16 pixels, a clamp, a
@@ -27,7 +28,7 @@ func sample(g *irbuild.Graph) {
 // each with the offset of the next at +0x1c.
 // Table 23.11.
 func TestSampleProgramHasThePublishedTasks(t *testing.T) {
-	_, p := built(t, compile.Options{SplitKernel: true}, sample)
+	_, p := built(t, compile.Options{Target: target.H13, SplitKernel: true}, sample)
 	text, chain := chainOf(t, p.Container)
 	var offs []int
 	for _, c := range chain {
@@ -47,7 +48,7 @@ func TestSampleProgramHasThePublishedTasks(t *testing.T) {
 // 0x40 apart, with a relocation for each.
 // Table 23.10.
 func TestSampleProgramHasThePublishedWeightTiles(t *testing.T) {
-	_, p := built(t, compile.Options{SplitKernel: true}, sample)
+	_, p := built(t, compile.Options{Target: target.H13, SplitKernel: true}, sample)
 	f, err := hwx.Read(p.Container)
 	if err != nil {
 		t.Fatal(err)
@@ -79,7 +80,7 @@ func TestSampleProgramHasThePublishedWeightTiles(t *testing.T) {
 // TestSampleProgramHasThePublishedShapes finds the strides of the input and of the product's operand in the symbols.
 // Listing 23.6.
 func TestSampleProgramHasThePublishedShapes(t *testing.T) {
-	_, p := built(t, compile.Options{SplitKernel: true}, sample)
+	_, p := built(t, compile.Options{Target: target.H13, SplitKernel: true}, sample)
 	f, err := hwx.Read(p.Container)
 	if err != nil {
 		t.Fatal(err)
@@ -99,7 +100,7 @@ func TestSampleProgramHasThePublishedShapes(t *testing.T) {
 // TestContainersHaveThePublishedHeader reads the header of the identity layer's container from its bytes.
 // Table 23.9.
 func TestContainersHaveThePublishedHeader(t *testing.T) {
-	_, p := built(t, compile.Options{SplitKernel: true}, identity)
+	_, p := built(t, compile.Options{Target: target.H13, SplitKernel: true}, identity)
 	for _, c := range []struct {
 		off  int
 		want uint32

@@ -13,6 +13,7 @@ import (
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/lower/td"
 	"github.com/zinc-compiler/zinc/passes"
+	"github.com/zinc-compiler/zinc/target"
 )
 
 // TestCheckNamesTheFault damages a compiled pair as a faulty pass would: the error names the check that finds it, and
@@ -63,7 +64,7 @@ func TestCheckNamesTheFault(t *testing.T) {
 			g := irbuild.New(1)
 			y := g.Op("linear", "x", g.Input(3, 64), "weight", g.Weights(64, 64))
 			g.Output(g.Op("softmax", "x", y, "axis", -1))
-			r, err := All(context.Background(), g.Program(), Options{})
+			r, err := All(context.Background(), g.Program(), Options{Target: target.H13})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -102,7 +103,7 @@ func TestPortsHaveNamesThatLoad(t *testing.T) {
 		z := g.Op("add", "x", x, "y", y)
 		x.Name, y.Name, z.Name = name, name+"2", name+"3"
 		g.Output(z)
-		r, err := All(context.Background(), g.Program(), Options{})
+		r, err := All(context.Background(), g.Program(), Options{Target: target.H13})
 		if err != nil {
 			t.Errorf("%.20q: %v", name, err)
 			continue
@@ -149,7 +150,7 @@ func TestPanicAfterThePasses(t *testing.T) {
 	}()
 	g := irbuild.New(1)
 	g.Output(g.Op("relu", "x", g.Input(1, 8, 4, 4)))
-	_, err := All(t.Context(), g.Program(), Options{Progress: func(stage string, _, _ int) {
+	_, err := All(t.Context(), g.Program(), Options{Target: target.H13, Progress: func(stage string, _, _ int) {
 		if stage == "lower" {
 			panic("planted")
 		}

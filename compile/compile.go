@@ -157,7 +157,7 @@ func (o *Options) codec() (*td.Codec, error) {
 
 func newDriver(ctx context.Context, o Options, to Sink) (*driver, error) {
 	if o.Target == nil {
-		o.Target = target.H13
+		return nil, errors.New("compile: Options.Target is nil; want one of target.All")
 	}
 	d := &driver{
 		ctx:   ctx,

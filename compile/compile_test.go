@@ -19,6 +19,7 @@ import (
 	"github.com/zinc-compiler/zinc/numerics"
 	"github.com/zinc-compiler/zinc/runtime/sim"
 	"github.com/zinc-compiler/zinc/runtime/sim/interp"
+	"github.com/zinc-compiler/zinc/target"
 )
 
 // written returns the bytes of a result.
@@ -73,7 +74,7 @@ func identity(g *irbuild.Graph) {
 // with their sizes and protections, except for scratch, and coefficient 1.0 in 64 places, and that it returns its input
 // bit for bit.
 func TestIdentityHasThePublishedSegments(t *testing.T) {
-	r, p := built(t, compile.Options{SplitKernel: true}, identity)
+	r, p := built(t, compile.Options{Target: target.H13, SplitKernel: true}, identity)
 	f, err := hwx.Read(p.Container)
 	if err != nil {
 		t.Fatal(err)
@@ -179,7 +180,7 @@ func TestBytesDoNotDependOnWorkers(t *testing.T) {
 		for _, procs := range []int{1, 2, 4} {
 			for _, workers := range []int{0, 1, 2, 7} {
 				runtime.GOMAXPROCS(procs)
-				_, p := built(t, compile.Options{SplitKernel: split, Workers: workers}, block)
+				_, p := built(t, compile.Options{Target: target.H13, SplitKernel: split, Workers: workers}, block)
 				if first.Container == nil {
 					first = p
 				}
@@ -194,7 +195,7 @@ func TestBytesDoNotDependOnWorkers(t *testing.T) {
 // TestDescriptorDoesNotDependOnInnerSizes compares descriptors of a layer with different inner sizes.
 func TestDescriptorDoesNotDependOnInnerSizes(t *testing.T) {
 	size := func(inner int64) int {
-		_, p := built(t, compile.Options{}, func(g *irbuild.Graph) {
+		_, p := built(t, compile.Options{Target: target.H13}, func(g *irbuild.Graph) {
 			h := g.Op("linear", "x", g.Input(1, 64), "weight", g.Weights(inner, 64))
 			g.Output(g.Op("linear", "x", g.Op("relu", "x", h), "weight", g.Weights(64, inner)))
 		})
@@ -267,7 +268,7 @@ func TestChainsOfSmallGraphs(t *testing.T) {
 		}, dispatches: 1, calls: 0, task: 1},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			r, p := built(t, compile.Options{VerifyEach: true}, c.build)
+			r, p := built(t, compile.Options{Target: target.H13, VerifyEach: true}, c.build)
 			if got := opNames(r.E5); c.chain != "" && got != c.chain {
 				t.Errorf("chain %s, want %s", got, c.chain)
 			}
@@ -285,7 +286,7 @@ func TestChainsOfSmallGraphs(t *testing.T) {
 
 // TestReportPlacesEveryOperation checks that every operation has a place, and every place on the CPU a reason.
 func TestReportPlacesEveryOperation(t *testing.T) {
-	r, _ := built(t, compile.Options{}, block)
+	r, _ := built(t, compile.Options{Target: target.H13}, block)
 	engine, cpu := 0, 0
 	for _, o := range r.Report.Ops {
 		switch o.Unit {
@@ -330,13 +331,13 @@ func TestWrongProgramsAreRefused(t *testing.T) {
 		{name: "returned twice", build: func(g *irbuild.Graph) {
 			y := g.Op("relu", "x", g.Input(2, 2))
 			g.Output(y, y)
-		}, o: compile.Options{}, want: "twice"},
+		}, o: compile.Options{Target: target.H13}, want: "twice"},
 		{name: "no such function", build: func(g *irbuild.Graph) {
 			g.Output(g.Op("relu", "x", g.Input(2, 2)))
-		}, o: compile.Options{Func: "other"}, want: `no function "other"`},
+		}, o: compile.Options{Target: target.H13, Func: "other"}, want: `no function "other"`},
 		{name: "no such precision", build: func(g *irbuild.Graph) {
 			g.Output(g.Op("relu", "x", g.Input(2, 2)))
-		}, o: compile.Options{Precision: "fp8"}, want: "declared or fp16"},
+		}, o: compile.Options{Target: target.H13, Precision: "fp8"}, want: "declared or fp16"},
 	} {
 		g := irbuild.New(1)
 		c.build(g)
@@ -349,7 +350,7 @@ func TestWrongProgramsAreRefused(t *testing.T) {
 	cancel()
 	g := irbuild.New(1)
 	block(g)
-	if _, err := compile.All(ctx, g.Program(), compile.Options{}); !errors.Is(err, context.Canceled) {
+	if _, err := compile.All(ctx, g.Program(), compile.Options{Target: target.H13}); !errors.Is(err, context.Canceled) {
 		t.Errorf("cancelled: %v", err)
 	}
 }
@@ -377,12 +378,12 @@ func run(p pair.Pair) error {
 
 // TestDamagedPairsAreErrors checks half a pair, halves of two pairs, a truncated container and flipped bits.
 func TestDamagedPairsAreErrors(t *testing.T) {
-	_, whole := built(t, compile.Options{}, block)
+	_, whole := built(t, compile.Options{Target: target.H13}, block)
 	if err := run(whole); err != nil {
 		t.Fatal(err)
 	}
 	container, descriptor := whole.Container, whole.Descriptor
-	_, other := built(t, compile.Options{}, identity)
+	_, other := built(t, compile.Options{Target: target.H13}, identity)
 	for _, p := range []pair.Pair{
 		{Container: container, Descriptor: other.Descriptor}, {Container: other.Container, Descriptor: descriptor},
 	} {

@@ -9,6 +9,7 @@ import (
 	"github.com/zinc-compiler/zinc/compile"
 	"github.com/zinc-compiler/zinc/frontend"
 	"github.com/zinc-compiler/zinc/internal/shareddir"
+	"github.com/zinc-compiler/zinc/target"
 )
 
 // TestCompressedForms checks that every compressed constant of the conformance
@@ -33,7 +34,8 @@ func TestCompressedForms(t *testing.T) {
 		}
 		var r *compile.Report
 		to := compile.Sink{Plan: compile.To(&r)}
-		if err := compile.Compile(context.Background(), m.Program, compile.Options{}, to); err != nil {
+		if err := compile.Compile(context.Background(), m.Program,
+			compile.Options{Target: target.H13}, to); err != nil {
 			t.Errorf("%s: %v", filepath.Base(dir), err)
 			m.Close()
 			continue

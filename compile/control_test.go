@@ -10,6 +10,7 @@ import (
 	"github.com/zinc-compiler/zinc/compile"
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/runtime/sim/interp"
+	"github.com/zinc-compiler/zinc/target"
 )
 
 // loop doubles a matrix product's input until a counter reaches a bound.
@@ -28,7 +29,7 @@ func loop(params, bound string) string {
 }
 
 func TestCountedLoopRunsOnTheEngine(t *testing.T) {
-	r, m := compiled(t, loop("", "int32(5)"), compile.Options{})
+	r, m := compiled(t, loop("", "int32(5)"), compile.Options{Target: target.H13})
 	if r.Report.CPUOps != 0 || r.Report.EngineOps != 5 || r.Report.Dispatches != 1 {
 		t.Errorf("%s", r.Report.Line())
 	}
@@ -39,7 +40,7 @@ func TestCountedLoopRunsOnTheEngine(t *testing.T) {
 }
 
 func TestLoopOnDataRunsOnTheCPU(t *testing.T) {
-	r, m := compiled(t, loop(", tensor<int32, [1]> n", "n"), compile.Options{})
+	r, m := compiled(t, loop(", tensor<int32, [1]> n", "n"), compile.Options{Target: target.H13})
 	said := false
 	for _, o := range r.Report.Ops {
 		if o.Op == "while_loop" {
@@ -75,7 +76,7 @@ func TestLongLoopStaysALoop(t *testing.T) {
 		tensor<int32, [1]> k = add(x = j, y = int32(1));
 		tensor<fp16, [4]> p = add(x = b, y = fp16(1));
 	} -> (k, p);
-	} -> (y);`, compile.Options{})
+	} -> (y);`, compile.Options{Target: target.H13})
 	if r.Report.CPUOps != 1 || !strings.Contains(r.Report.Ops[0].Reason, "more than 64 trips") {
 		t.Errorf("%s: %q", r.Report.Line(), r.Report.Ops[0].Reason)
 	}
@@ -107,7 +108,7 @@ func TestBranchesRunWhereTheyAreCheap(t *testing.T) {
 			0}},
 	} {
 		r, m := compiled(t, "func main<ios18>(tensor<fp16, [1, 4]> x, tensor<bool, []> p) {\n"+c.body+"\n} -> (y);",
-			compile.Options{})
+			compile.Options{Target: target.H13})
 		for _, o := range r.Report.Ops {
 			if o.Unit == ir.CPU.String() && (o.Op != c.cpu || !strings.Contains(o.Reason, c.why)) {
 				t.Errorf("%s: %s is on the CPU: %q", c.name, o.Op, o.Reason)
@@ -144,7 +145,7 @@ func TestDeepLoopsStop(t *testing.T) {
 	`, i, body, i+1, map[bool]string{true: fmt.Sprintf("j%d", i+1), false: fmt.Sprintf("e%d", i)}[i < depth-1])
 	}
 	r, err := compile.All(context.Background(), program(t, "func main<ios18>(tensor<fp16, [1]> x) {\n"+body+
-		fmt.Sprintf("} -> (k%d);", depth)), compile.Options{})
+		fmt.Sprintf("} -> (k%d);", depth)), compile.Options{Target: target.H13})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/zinc-compiler/zinc/compile"
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/runtime/sim/interp"
+	"github.com/zinc-compiler/zinc/target"
 )
 
 // The second dispatch reads what the first wrote in place: the only casts between them are the output to the CPU, the
@@ -18,7 +19,7 @@ func TestDispatchesPassSurfaces(t *testing.T) {
 	tensor<fp16, [1, 4]> e = add(x = a, y = x);
 	tensor<fp16, [1, 4]> b = mod(x = e, y = fp16(1000));
 	tensor<fp16, [1, 4]> y = mul(x = b, y = a);
-	} -> (y);`, compile.Options{})
+	} -> (y);`, compile.Options{Target: target.H13})
 	if got, want := ops(&r.E5.Functions[0]),
 		"1 Cast, 1 AneInference, 1 Cast, 1 CpuInference, 2 Cast, 1 AneInference, 1 Cast"; got != want {
 		t.Errorf("chain is %s, want %s", got, want)
@@ -41,7 +42,7 @@ func TestIntegerConversionsAreTransfers(t *testing.T) {
 	tensor<int32, [4]> j = cast(x = g, dtype = string("int32"));
 	tensor<fp16, [4]> k = cast(x = j, dtype = string("fp16"));
 	tensor<fp16, [4]> y = mul(x = k, y = fp16(0.5));
-	} -> (j, y);`, compile.Options{})
+	} -> (j, y);`, compile.Options{Target: target.H13})
 	if r.Report.CPUOps != 0 || r.Report.Transfers != 3 {
 		t.Errorf("%s; %d transfers, want 3", r.Report.Line(), r.Report.Transfers)
 	}

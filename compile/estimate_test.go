@@ -24,7 +24,7 @@ func TestEstimatesAddUp(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer m.Close()
-	r, err := All(context.Background(), m.Program, Options{})
+	r, err := All(context.Background(), m.Program, Options{Target: target.H13})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -106,7 +106,7 @@ func TestConstantsAreCountedForTheirFirstReader(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer m.Close()
-	r, err := All(context.Background(), m.Program, Options{})
+	r, err := All(context.Background(), m.Program, Options{Target: target.H13})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -164,7 +164,7 @@ func TestStatesAreNotTransferred(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r, err := All(context.Background(), m.Program, Options{})
+		r, err := All(context.Background(), m.Program, Options{Target: target.H13})
 		m.Close()
 		if err != nil {
 			t.Fatal(err)
@@ -192,7 +192,7 @@ func TestCompressedFormsCountConstantWeights(t *testing.T) {
 			w = g.Input(outer, inner)
 		}
 		g.Output(g.Op("matmul", "x", x, "y", w, "transpose_y", true))
-		r, err := All(context.Background(), g.Program(), Options{Place: passes.PlaceEngine})
+		r, err := All(context.Background(), g.Program(), Options{Target: target.H13, Place: passes.PlaceEngine})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -228,7 +228,7 @@ func TestOutputsInPartsAreWeighed(t *testing.T) {
 		g := irbuild.New(1)
 		x := g.Input(c.rows, c.inputs)
 		g.Output(g.Op("linear", "x", x, "weight", g.Weights(20000, c.inputs)))
-		r, err := All(t.Context(), g.Program(), Options{Place: passes.PlaceAuto})
+		r, err := All(t.Context(), g.Program(), Options{Target: target.H13, Place: passes.PlaceAuto})
 		if err != nil {
 			t.Fatal(err)
 		}

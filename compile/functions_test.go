@@ -17,6 +17,7 @@ import (
 	"github.com/zinc-compiler/zinc/frontend/blobfile/blobfiletest"
 	"github.com/zinc-compiler/zinc/runtime/sim"
 	"github.com/zinc-compiler/zinc/runtime/sim/interp"
+	"github.com/zinc-compiler/zinc/target"
 )
 
 // sharing writes a model whose functions, with the given names, share one weight
@@ -72,8 +73,8 @@ func bytesOf(t *testing.T, dir string, o compile.Options) (*compile.Result, pair
 func TestFunctionsShareWeights(t *testing.T) {
 	const weights = 2 * 2048 * 2560
 	dir := sharing(t, "first", "second")
-	_, one := bytesOf(t, dir, compile.Options{Func: "second"})
-	r, both := bytesOf(t, dir, compile.Options{})
+	_, one := bytesOf(t, dir, compile.Options{Target: target.H13, Func: "second"})
+	r, both := bytesOf(t, dir, compile.Options{Target: target.H13})
 	if len(one.Container) < weights {
 		t.Fatalf("one function makes a container of %d bytes, its weights alone are %d", len(one.Container), weights)
 	}
@@ -133,7 +134,7 @@ func TestMainIsTheDefault(t *testing.T) {
 	_, m := compiled(t, `func zero<ios18>(tensor<fp16, [4]> x) { tensor<fp16, [4]> y = mul(x = x, y = fp16(0)); } `+
 		`-> (y);
 	func main<ios18>(tensor<fp16, [4]> x) { tensor<fp16, [4]> y = mul(x = x, y = fp16(3)); } -> (y);`,
-		compile.Options{})
+		compile.Options{Target: target.H13})
 	if got := step(t, m, map[string]interp.Tensor{"x": fp16s(t, []int64{4}, 1, 2, 3,
 		4)})["y"].Floats32(); !slices.Equal(got, []float32{3, 6, 9, 12}) {
 		t.Errorf("y is %v", got)
@@ -172,6 +173,7 @@ func TestRequestedShapesAreCompiled(t *testing.T) {
 			"shape of total: the input is state<tensor<fp16, [1, 4]>>, whose shape is fixed"},
 	} {
 		r, err := compile.All(context.Background(), program(t, c.funcs), compile.Options{
+			Target: target.H13,
 			Shapes: []map[string][]int64{c.given},
 		})
 		switch {
@@ -193,7 +195,7 @@ func TestOnePairHasSeveralShapesOfARange(t *testing.T) {
 		return out
 	}
 	of := func(shapes []map[string][]int64) (*compile.Result, *sim.Machine) {
-		return compiled(t, ranged, compile.Options{Shapes: shapes, Place: "engine"})
+		return compiled(t, ranged, compile.Options{Target: target.H13, Shapes: shapes, Place: "engine"})
 	}
 	r, m := of(sets(2, 9, 4, 16, 9))
 	if got := m.Configurations("main"); !slices.Equal(got, []string{"main", "main@1", "main@2", "main@3"}) {
@@ -232,7 +234,7 @@ func TestOnePairHasSeveralShapesOfARange(t *testing.T) {
 		many[i] = int64(i)
 	}
 	for want, ns := range map[string][]int64{"outside its range 2 to 16": {4, 17}, "has 129 configurations": many} {
-		_, err := compile.All(t.Context(), program(t, ranged), compile.Options{Shapes: sets(ns...)})
+		_, err := compile.All(t.Context(), program(t, ranged), compile.Options{Target: target.H13, Shapes: sets(ns...)})
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want %q", err, want)
 		}
@@ -254,7 +256,7 @@ var ranged = func() string {
 
 // One pair contains the whole set; the input selects.
 func TestEnumeratedShapes(t *testing.T) {
-	r, m := compiled(t, enumerated, compile.Options{})
+	r, m := compiled(t, enumerated, compile.Options{Target: target.H13})
 	if len(r.Functions) != 3 || !slices.Equal(m.Functions(), []string{"main"}) || len(m.Configurations("main")) != 3 {
 		t.Fatalf("%d functions, %v, %v", len(r.Functions), m.Functions(), m.Configurations("main"))
 	}

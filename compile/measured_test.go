@@ -100,7 +100,7 @@ func TestEstimatesOfMeasuredGraphs(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r, err := All(context.Background(), f.Program, Options{})
+		r, err := All(context.Background(), f.Program, Options{Target: target.H13})
 		f.Close()
 		if err != nil {
 			t.Fatal(err)
@@ -151,7 +151,7 @@ func TestLargeProductsGoToTheEngine(t *testing.T) {
 				y = g.Input(n, n)
 			}
 			g.Output(g.Op("matmul", "x", x, "y", y))
-			r, err := All(context.Background(), g.Program(), Options{})
+			r, err := All(context.Background(), g.Program(), Options{Target: target.H13})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -174,7 +174,7 @@ func TestPartOfAStepGoesToTheEngine(t *testing.T) {
 	matrix := g.Op("reshape", "x", x, "shape", []int{511, 2048})
 	product := g.Op("matmul", "x", matrix, "y", g.Weights(2048, 2048))
 	g.Output(product)
-	r, err := All(context.Background(), g.Program(), Options{Place: passes.PlaceAuto})
+	r, err := All(context.Background(), g.Program(), Options{Target: target.H13, Place: passes.PlaceAuto})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/zinc-compiler/zinc/internal/test/irbuild"
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/lower/td"
+	"github.com/zinc-compiler/zinc/target"
 )
 
 // TestRecordedDescriptionsCompile opens every recorded network description: either it compiles and its engine agrees
@@ -67,7 +68,7 @@ func TestRecordedDescriptionsCompile(t *testing.T) {
 			}
 			for _, full := range []bool{false, true} {
 				r, err := verify.Run(context.Background(), m.Program, verify.Options{
-					Compile: compile.Options{InputName: name, FullTD: full},
+					Compile: compile.Options{Target: target.H13, InputName: name, FullTD: full},
 					Seed:    1,
 				})
 				if err != nil {
@@ -185,7 +186,7 @@ func oldContainer(t *testing.T, src []byte, weights string) *hwx.File {
 		t.Fatal(err)
 	}
 	defer m.Close()
-	r, err := compile.All(context.Background(), m.Program, compile.Options{FullTD: true})
+	r, err := compile.All(context.Background(), m.Program, compile.Options{Target: target.H13, FullTD: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -318,7 +319,7 @@ func TestBothFormsOfTasksComputeTheSame(t *testing.T) {
 		g.Output(g.Op("sigmoid", "x", g.Op("reduce_mean", "x", z, "axes", []int{2, 3}, "keep_dims", true)),
 			g.Op("mul", "x", z, "y", x))
 		r, err := verify.Run(context.Background(), g.Program(), verify.Options{
-			Compile: compile.Options{FullTD: full, VerifyEach: true},
+			Compile: compile.Options{Target: target.H13, FullTD: full, VerifyEach: true},
 			Seed:    4,
 		})
 		if err != nil {

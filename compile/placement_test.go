@@ -16,13 +16,15 @@ import (
 	"github.com/zinc-compiler/zinc/internal/shareddir"
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/passes"
+	"github.com/zinc-compiler/zinc/target"
 )
 
 // totals returns the estimated time of a call of each function of a program, placed in one way.
 func totals(p *ir.Program, place string) (ts []cost.Time, err error) {
 	var r *compile.Report
 	to := compile.Sink{Estimate: compile.To(&r)}
-	if err := compile.Compile(context.Background(), ir.CloneProgram(p), compile.Options{Place: place}, to); err != nil {
+	if err := compile.Compile(context.Background(), ir.CloneProgram(p),
+		compile.Options{Target: target.H13, Place: place}, to); err != nil {
 		return nil, fmt.Errorf("place %s: %w", place, err)
 	}
 	for _, f := range r.Each() {

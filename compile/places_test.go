@@ -7,12 +7,13 @@ import (
 
 	"github.com/zinc-compiler/zinc/internal/test/irbuild"
 	"github.com/zinc-compiler/zinc/lower/td"
+	"github.com/zinc-compiler/zinc/target"
 )
 
 // lowered compiles a graph and returns the tasks of its one procedure.
 func lowered(t *testing.T, g *irbuild.Graph) []td.Placed {
 	t.Helper()
-	r, err := All(context.Background(), g.Program(), Options{})
+	r, err := All(context.Background(), g.Program(), Options{Target: target.H13})
 	if err != nil {
 		t.Fatal(err)
 	}

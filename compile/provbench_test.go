@@ -8,6 +8,7 @@ import (
 	"github.com/zinc-compiler/zinc/compile"
 	"github.com/zinc-compiler/zinc/frontend"
 	"github.com/zinc-compiler/zinc/internal/shareddir"
+	"github.com/zinc-compiler/zinc/target"
 )
 
 // BenchmarkProvenance compiles the corpus's model of 2971 statements with and without a debug database, and also writes
@@ -28,7 +29,8 @@ func BenchmarkProvenance(b *testing.B) {
 					b.Fatal(err)
 				}
 				b.StartTimer()
-				r, err := compile.All(context.Background(), m.Program, compile.Options{Provenance: with})
+				r, err := compile.All(context.Background(), m.Program,
+					compile.Options{Target: target.H13, Provenance: with})
 				if err != nil {
 					b.Fatal(err)
 				}

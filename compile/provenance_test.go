@@ -11,6 +11,7 @@ import (
 	"github.com/zinc-compiler/zinc/compile"
 	"github.com/zinc-compiler/zinc/compile/provenance"
 	"github.com/zinc-compiler/zinc/emit/hwx"
+	"github.com/zinc-compiler/zinc/target"
 )
 
 // numbers is a literal of n numbers that no other seed produces; element 1 is 0.5 larger if bumped.
@@ -149,10 +150,10 @@ func names(db *provenance.DB, list ...[]int) (out []string) {
 // TestProvenanceFollowsTheBytes changes one constant of a model at a time and compares the database with what changed:
 // each changed byte of the constants came from that statement, and each task with a changed word names it.
 func TestProvenanceFollowsTheBytes(t *testing.T) {
-	_, db, f := trace(t, tracedModel(""), compile.Options{})
+	_, db, f := trace(t, tracedModel(""), compile.Options{Target: target.H13})
 	text, constants := f.TextBytes(), f.ConstantBytes()
 	for _, c := range tracedConstants {
-		_, _, g := trace(t, tracedModel(c.name), compile.Options{})
+		_, _, g := trace(t, tracedModel(c.name), compile.Options{Target: target.H13})
 		text2, constants2 := g.TextBytes(), g.ConstantBytes()
 		if len(text) != len(text2) || len(constants) != len(constants2) {
 			t.Fatalf("%s: another value makes another layout: %d and %d bytes of tasks, %d and %d of constants", c.name,
@@ -223,7 +224,7 @@ func roleSources(db *provenance.DB, role, statement string) (out []string) {
 // users, and no others.
 func TestProvenanceOfPasses(t *testing.T) {
 	text := tracedModel("")
-	_, db, _ := trace(t, text, compile.Options{})
+	_, db, _ := trace(t, text, compile.Options{Target: target.H13})
 	for _, c := range []struct {
 		role, statement string
 		want            []string
@@ -289,7 +290,7 @@ func TestProvenanceOfPasses(t *testing.T) {
 
 // TestProvenanceOfDescriptor checks that casts, inferences and CPU calls name their statements.
 func TestProvenanceOfDescriptor(t *testing.T) {
-	_, db, _ := trace(t, tracedModel(""), compile.Options{})
+	_, db, _ := trace(t, tracedModel(""), compile.Options{Target: target.H13})
 	var got []string
 	for i := range db.Operations {
 		o := &db.Operations[i]
@@ -335,7 +336,7 @@ func TestProvenanceOfControlFlow(t *testing.T) {
             tensor<fp16, [1, 4, 1, 8]> g = cos(x = v);
         } -> (g);
         write_state(input = kv, data = v);
-    } -> (chosen);`, compile.Options{})
+    } -> (chosen);`, compile.Options{Target: target.H13})
 	loop := false
 	for i := range db.Tasks {
 		s := db.Source(db.Tasks[i].Ref())
@@ -378,7 +379,7 @@ func TestProvenanceOfControlFlow(t *testing.T) {
 func TestProvenanceIsDeterministic(t *testing.T) {
 	var first []byte
 	for _, workers := range []int{1, 4} {
-		r, _, _ := trace(t, tracedModel(""), compile.Options{Workers: workers})
+		r, _, _ := trace(t, tracedModel(""), compile.Options{Target: target.H13, Workers: workers})
 		var b bytes.Buffer
 		if err := r.Provenance.Write(&b); err != nil {
 			t.Fatal(err)
@@ -394,7 +395,7 @@ func TestProvenanceIsDeterministic(t *testing.T) {
 			t.Fatal(err)
 		}
 		plain, err := compile.All(context.Background(), program(t, tracedModel("")),
-			compile.Options{Workers: workers})
+			compile.Options{Target: target.H13, Workers: workers})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -436,6 +437,7 @@ func TestProvenanceOfForms(t *testing.T) {
 	two := tracedModel("") + "\n" + strings.Replace(tracedModel(""), "func main", "func second", 1)
 	for _, o := range []compile.Options{{FullTD: true}, {SplitKernel: true}, {FullTD: true, SplitKernel: true,
 		Precision: "fp16"}} {
+		o.Target = target.H13
 		_, db, f := trace(t, two, o)
 		asWritten(t, db, f)
 		// Both functions are users of the one stored weight, each with its own line.
@@ -469,7 +471,7 @@ func TestProvenanceIsLinear(t *testing.T) {
 	}
 	var nodes []int
 	for _, n := range []int{1000, 2000} {
-		_, db, f := trace(t, chain(n), compile.Options{})
+		_, db, f := trace(t, chain(n), compile.Options{Target: target.H13})
 		asWritten(t, db, f)
 		nodes = append(nodes, len(db.Nodes))
 		edges := 0

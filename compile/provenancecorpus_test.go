@@ -16,6 +16,7 @@ import (
 	"github.com/zinc-compiler/zinc/frontend"
 	"github.com/zinc-compiler/zinc/internal/shareddir"
 	"github.com/zinc-compiler/zinc/lower/td"
+	"github.com/zinc-compiler/zinc/target"
 )
 
 // corpusModels returns the models of the shared corpus by name.
@@ -60,6 +61,7 @@ func TestProvenanceOfCorpus(t *testing.T) {
 					}
 					defer m.Close()
 					r, err := compile.All(context.Background(), m.Program, compile.Options{
+						Target:      target.H13,
 						Provenance:  true,
 						SplitKernel: precision == "fp16",
 						Precision:   precision,

@@ -8,6 +8,7 @@ import (
 	"github.com/zinc-compiler/zinc/compile"
 	"github.com/zinc-compiler/zinc/emit/hwx"
 	"github.com/zinc-compiler/zinc/lower/td"
+	"github.com/zinc-compiler/zinc/target"
 )
 
 // chainOf decodes the tasks of a container's only procedure.
@@ -33,7 +34,7 @@ func chainOf(t *testing.T, container []byte) (text []byte, tasks []td.Placed) {
 // version-10 images and records.
 // Table 23.7.
 func TestIdentityHasThePublishedTasks(t *testing.T) {
-	_, p := built(t, compile.Options{SplitKernel: true}, identity)
+	_, p := built(t, compile.Options{Target: target.H13, SplitKernel: true}, identity)
 	text, chain := chainOf(t, p.Container)
 	if len(text) != 0x474 || len(chain) != 2 || chain[1].Off != 0x200 {
 		t.Fatalf("%#x bytes with %d tasks, want 0x474 with two, the second at 0x200", len(text), len(chain))
@@ -133,7 +134,7 @@ func TestIdentityHasThePublishedTasks(t *testing.T) {
 
 // TestTasksAreRebuiltFromRecords converts the tasks of a graph with most rules to images and records and back.
 func TestTasksAreRebuiltFromRecords(t *testing.T) {
-	_, p := built(t, compile.Options{}, block)
+	_, p := built(t, compile.Options{Target: target.H13}, block)
 	f, err := hwx.Read(p.Container)
 	if err != nil {
 		t.Fatal(err)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/zinc-compiler/zinc/frontend"
 	"github.com/zinc-compiler/zinc/internal/shareddir"
+	"github.com/zinc-compiler/zinc/target"
 )
 
 // TestFilesAreThoseOfAll compares a compilation for the pair alone with a whole one: the same bytes and the same sums.
@@ -29,7 +30,7 @@ func TestFilesAreThoseOfAll(t *testing.T) {
 				}
 				defer m.Close()
 				var r Result
-				if err := Compile(context.Background(), m.Program, Options{}, sink(&r)); err != nil {
+				if err := Compile(context.Background(), m.Program, Options{Target: target.H13}, sink(&r)); err != nil {
 					t.Fatal(err)
 				}
 				return &r

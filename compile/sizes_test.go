@@ -48,7 +48,7 @@ func compileText(t *testing.T, function string) (*Result, error) {
 		t.Fatal(err)
 	}
 	defer m.Close()
-	return All(context.Background(), m.Program, Options{})
+	return All(context.Background(), m.Program, Options{Target: target.H13})
 }
 
 // TestSizesThatNoRunHolds checks that models of a few hundred bytes that name gigabytes are rejected, with place and

@@ -14,6 +14,7 @@ import (
 	"github.com/zinc-compiler/zinc/internal/shareddir"
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/passes"
+	"github.com/zinc-compiler/zinc/target"
 )
 
 // interruptible are programs that together have everything that the passes keep besides a program's text: states,
@@ -52,9 +53,10 @@ var interruptible = map[string]string{
 func TestResumedCompilationsWriteTheSameBytes(t *testing.T) {
 	for name, src := range interruptible {
 		t.Run(name, func(t *testing.T) {
-			checkResume(t, compile.Options{InputName: "test.mil"}, passes.Names(), func() *ir.Program {
-				return program(t, src)
-			})
+			checkResume(t,
+				compile.Options{Target: target.H13, InputName: "test.mil"}, passes.Names(), func() *ir.Program {
+					return program(t, src)
+				})
 		})
 	}
 }
@@ -65,14 +67,16 @@ func TestResumedCompilationsOfRealModels(t *testing.T) {
 	for _, name := range []string{"silero-v6-palette-4bit", "mnist-cnn-inline", "espresso-rwkv-recurrent-step"} {
 		t.Run(name, func(t *testing.T) {
 			dir := shareddir.WithWeights(t, shared, filepath.Join(shared, "corpus", name))
-			checkResume(t, compile.Options{InputName: name, Precision: "fp16"}, []string{"place"}, func() *ir.Program {
-				m, err := frontend.Open(dir, frontend.Options{})
-				if err != nil {
-					t.Fatal(err)
-				}
-				t.Cleanup(func() { m.Close() })
-				return m.Program
-			})
+			checkResume(t,
+				compile.Options{Target: target.H13, InputName: name, Precision: "fp16"}, []string{"place"},
+				func() *ir.Program {
+					m, err := frontend.Open(dir, frontend.Options{})
+					if err != nil {
+						t.Fatal(err)
+					}
+					t.Cleanup(func() { m.Close() })
+					return m.Program
+				})
 		})
 	}
 }
@@ -111,7 +115,7 @@ func checkResume(t *testing.T, o compile.Options, after []string, p func() *ir.P
 			t.Errorf("after %s the text read and written is another (error %v):\n%s\nwas\n%s", pass, err, again, text)
 		}
 		var r compile.Result
-		if err := s.Compile(ctx, compile.Options{VerifyEach: true}, r.All()); err != nil {
+		if err := s.Compile(ctx, compile.Options{Target: target.H13, VerifyEach: true}, r.All()); err != nil {
 			t.Fatalf("from %s: %v", pass, err)
 		}
 		got := written(t, &r)
@@ -125,7 +129,7 @@ func checkResume(t *testing.T, o compile.Options, after []string, p func() *ir.P
 func TestResumeKeepsAPlaceWrittenByHand(t *testing.T) {
 	ctx := context.Background()
 	p := program(t, interruptible["functions"])
-	s, err := runTo(ctx, p, compile.Options{}, "place")
+	s, err := runTo(ctx, p, compile.Options{Target: target.H13}, "place")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -141,7 +145,7 @@ func TestResumeKeepsAPlaceWrittenByHand(t *testing.T) {
 		t.Fatal(err)
 	}
 	var r compile.Result
-	if err := s.Compile(ctx, compile.Options{}, r.All()); err != nil {
+	if err := s.Compile(ctx, compile.Options{Target: target.H13}, r.All()); err != nil {
 		t.Fatal(err)
 	}
 	if f := r.Functions[0].Report; f.CPUOps != 1 || f.EngineOps != 0 {
@@ -152,16 +156,16 @@ func TestResumeKeepsAPlaceWrittenByHand(t *testing.T) {
 // TestResumeRunsForwardsOnly checks that a pass that ran cannot be run again by name.
 func TestResumeRunsForwardsOnly(t *testing.T) {
 	ctx := context.Background()
-	s, err := runTo(ctx, program(t, interruptible["fused"]), compile.Options{}, "canonicalise")
+	s, err := runTo(ctx, program(t, interruptible["fused"]), compile.Options{Target: target.H13}, "canonicalise")
 	if err != nil {
 		t.Fatal(err)
 	}
 	var bad *compile.SnapshotError
 	to := compile.Sink{Snapshot: compile.To(&s)}
-	if err := s.Compile(ctx, compile.Options{Until: "fold-constants"}, to); !errors.As(err, &bad) {
+	if err := s.Compile(ctx, compile.Options{Target: target.H13, Until: "fold-constants"}, to); !errors.As(err, &bad) {
 		t.Errorf("error %v, want a SnapshotError", err)
 	}
-	if err = s.Compile(ctx, compile.Options{Until: "place"}, to); err != nil || s.After != "place" {
+	if err = s.Compile(ctx, compile.Options{Target: target.H13, Until: "place"}, to); err != nil || s.After != "place" {
 		t.Errorf("snapshot %+v, error %v", s, err)
 	}
 }
@@ -170,7 +174,8 @@ func TestResumeRunsForwardsOnly(t *testing.T) {
 func FuzzReadSnapshot(f *testing.F) {
 	for _, name := range []string{"fused", "state", "functions", "loop"} {
 		for _, pass := range []string{"select-function", "place"} {
-			s, err := runTo(context.Background(), program(f, interruptible[name]), compile.Options{}, pass)
+			s, err := runTo(context.Background(), program(f, interruptible[name]),
+				compile.Options{Target: target.H13}, pass)
 			if err != nil {
 				f.Fatal(err)
 			}
@@ -198,7 +203,7 @@ func FuzzReadSnapshot(f *testing.F) {
 		}
 		// The content of a text may be wrong, but must not end the process.
 		var r compile.Result
-		if err := s.Compile(context.Background(), compile.Options{}, r.All()); err != nil {
+		if err := s.Compile(context.Background(), compile.Options{Target: target.H13}, r.All()); err != nil {
 			t.Log(err)
 		}
 	})

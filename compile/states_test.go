@@ -15,6 +15,7 @@ import (
 	"github.com/zinc-compiler/zinc/numerics"
 	"github.com/zinc-compiler/zinc/runtime/sim"
 	"github.com/zinc-compiler/zinc/runtime/sim/interp"
+	"github.com/zinc-compiler/zinc/target"
 )
 
 // program builds the IR of MIL functions.
@@ -90,7 +91,7 @@ const accumulator = `func main<ios18>(state<tensor<fp16, [1, 4]>> total) {
 } -> (y);`
 
 func TestAccumulatorCountsWithNothingSent(t *testing.T) {
-	r, m := compiled(t, accumulator, compile.Options{})
+	r, m := compiled(t, accumulator, compile.Options{Target: target.H13})
 	if r.Report.EngineOps != 2 {
 		t.Errorf("%d operations on the engine, want 2", r.Report.EngineOps)
 	}
@@ -123,7 +124,7 @@ func TestStateValueIsResult(t *testing.T) {
 	tensor<fp16, [1, 4]> before = read_state(input = s);
 	tensor<fp16, [1, 4]> sum = add(x = before, y = x);
 	tensor<fp16, [1, 4]> after = coreml_update_state(state = s, value = sum);
-	} -> (before, after);`, compile.Options{})
+	} -> (before, after);`, compile.Options{Target: target.H13})
 	for i := range 3 {
 		out := step(t, m, map[string]interp.Tensor{"x": fp16s(t, []int64{1, 4}, 1, 2, 3, 4)})
 		f := float32(i)
@@ -147,7 +148,7 @@ func TestStatesChangePlaces(t *testing.T) {
 	write_state(input = d, data = tensor<fp16, [2]>([7, 8]));
 	tensor<fp16, [2]> cv = read_state(input = c);
 	tensor<fp16, [2]> y = sub(x = av, y = cv);
-	} -> (y);`, compile.Options{})
+	} -> (y);`, compile.Options{Target: target.H13})
 	for name, v := range map[string]float32{"a": 1, "b": 2, "c": 3, "d": 4} {
 		if err := m.SetState(name, fp16s(t, []int64{2}, v, v)); err != nil {
 			t.Fatal(err)
@@ -177,7 +178,7 @@ func TestCacheFillsSlotBySlot(t *testing.T) {
 	tensor<fp16, [1, 1, 4, 8]> sum = add(x = kept, y = put);
 	tensor<fp16, [1, 1, 4, 8]> new = coreml_update_state(state = cache, value = sum);
 	tensor<fp16, [1, 1, 1, 8]> y = reduce_sum(x = new, axes = tensor<int32, [1]>([2]), keep_dims = bool(true));
-	} -> (y);`, compile.Options{})
+	} -> (y);`, compile.Options{Target: target.H13})
 	if r.Report.CPUOps != 0 {
 		t.Errorf("%d operations on the CPU, want 0: %s", r.Report.CPUOps, r.Report.Line())
 	}
@@ -229,7 +230,7 @@ func recurrent(states int) string {
 }
 
 func TestFiveStatesSixCasts(t *testing.T) {
-	r, _ := compiled(t, recurrent(5), compile.Options{})
+	r, _ := compiled(t, recurrent(5), compile.Options{Target: target.H13})
 	f := &r.E5.Functions[0]
 	if got, want := ops(f), "6 Cast, 1 AneInference, 6 Cast"; got != want {
 		t.Errorf("chain is %s, want %s", got, want)
@@ -255,7 +256,7 @@ func TestStateReadAfterWriteOnTheOtherUnit(t *testing.T) {
 	write_state(input = s, data = sum);
 	tensor<fp16, [1, 4]> back = mod(x = old, y = fp16(1000));
 	tensor<fp16, [1, 4]> y = add(x = back, y = sum);
-	} -> (y);`, compile.Options{})
+	} -> (y);`, compile.Options{Target: target.H13})
 	held := make([]float32, 4)
 	for i := range 4 {
 		x := []float32{1, 2, 3, 4}
@@ -291,7 +292,7 @@ func TestStatesInNestedBlocks(t *testing.T) {
 	} -> (r2) () {
 		tensor<fp16, [1]> r3 = read_state(input = c);
 	} -> (r3);
-	} -> (out, y);`, compile.Options{})
+	} -> (out, y);`, compile.Options{Target: target.H13})
 	bit := func(v int64) interp.Tensor {
 		x, err := interp.FromInts(ir.Bool, []int64{v})
 		if err != nil {
@@ -325,9 +326,9 @@ func TestStateOfUnknownExtentsIsRefused(t *testing.T) {
 	{{"x", [[1, 5], [3, 3]]}})))] {
 	tensor<fp16, [1, 3]> y = coreml_update_state(state = s, value = x);
 	} -> (y);`
-	_, err := compile.All(t.Context(), program(t, text), compile.Options{})
+	_, err := compile.All(t.Context(), program(t, text), compile.Options{Target: target.H13})
 	if err == nil || !strings.Contains(err.Error(), "writes a value of type tensor<fp16, [?, 3]> to state s") {
 		t.Errorf("got %v", err)
 	}
-	compiled(t, text, compile.Options{Shapes: []map[string][]int64{{"x": {1, 3}}}})
+	compiled(t, text, compile.Options{Target: target.H13, Shapes: []map[string][]int64{{"x": {1, 3}}}})
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/zinc-compiler/zinc/lower/td"
 	"github.com/zinc-compiler/zinc/runtime/sim"
 	"github.com/zinc-compiler/zinc/runtime/sim/interp"
+	"github.com/zinc-compiler/zinc/target"
 )
 
 // taskText compiles MIL functions and returns the task text of the pair, its section, and the result.
@@ -20,7 +21,8 @@ func taskText(t testing.TB, funcs string, keep bool) (text, data []byte, r *comp
 	if !keep {
 		to.Container = nil
 	}
-	err := compile.Compile(context.Background(), program(t, funcs), compile.Options{InputName: "test.mil"}, to)
+	err := compile.Compile(context.Background(), program(t, funcs),
+		compile.Options{Target: target.H13, InputName: "test.mil"}, to)
 	if err != nil {
 		t.Fatal(err)
 	}

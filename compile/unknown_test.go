@@ -7,6 +7,7 @@ import (
 	"github.com/zinc-compiler/zinc/compile"
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/runtime/sim/interp"
+	"github.com/zinc-compiler/zinc/target"
 )
 
 // Shapes that are known only at run time, between CPU calls, as inputs and as results, with the engine before them.
@@ -19,7 +20,7 @@ func TestUnknownShapesStayOnTheCPU(t *testing.T) {
 	tensor<fp16, [?]> z = add(x = free, y = fp16(1));
 	tensor<fp16, []> e = reduce_sum(x = y, keep_dims = bool(false));
 	tensor<fp16, [6]> w = mul(x = d, y = e);
-	} -> (y, z, w, free);`, compile.Options{})
+	} -> (y, z, w, free);`, compile.Options{Target: target.H13})
 	if r.Report.EngineOps == 0 {
 		t.Error("nothing runs on the engine")
 	}
@@ -62,7 +63,7 @@ func TestListPassesBetweenCalls(t *testing.T) {
 	tensor<fp16, [4]> e = exp(x = d);
 	list<tensor<fp16, [4]>, ?> l2 = list_write(ls = l1, index = int32(0), value = e);
 	tensor<fp16, [4]> y = list_read(ls = l2, index = i);
-	} -> (y);`, compile.Options{})
+	} -> (y);`, compile.Options{Target: target.H13})
 	one, err := interp.FromInts(ir.Int32, []int64{1})
 	if err != nil {
 		t.Fatal(err)

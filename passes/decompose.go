@@ -151,21 +151,13 @@ var withoutCode = []string{
 	target.RuleNever, target.RuleFamily, target.RuleNoCode, target.RuleBridge, target.RuleNoLowering,
 }
 
-// table returns the table of the target, or that of h13 if none is set.
-func (s *State) table() *target.Table {
-	if s.Target == nil {
-		return target.H13
-	}
-	return s.Target
-}
-
 // decomposed tries the decompositions of an operation and returns the first one whose operations the engine accepts. If
 // there is none, it returns the refusal of the first that covers the operation, else the reason why the last does not
 // cover it.
 func (s *State) decomposed(op *ir.Op, depth int) (*decomposer, error) {
 	var first, declined error
 	for _, row := range decompositionsOf[op.Def.Operation] {
-		if no := row.takes(op, s.table()); no != nil {
+		if no := row.takes(op, s.Target); no != nil {
 			declined = no
 			continue
 		}

@@ -246,7 +246,7 @@ func stridesAsChannels(c *decomposer) {
 		pad[2*i] = a.PadBefore[i]
 		pad[2*i+1] = max(sizes[i]*stride-a.In[i]-a.PadBefore[i], 0)
 		factors, to = append(factors, sizes[i], stride), append(to, 3+2*i)
-		most := c.s.table()
+		most := c.s.Target
 		if longest := int64(max(most.MaxKernelW, most.MaxKernelH)); taps[i] > longest {
 			c.past("taps of a stride", taps[i], longest)
 		}

@@ -68,7 +68,7 @@ func outputsInParts(c *decomposer) {
 		}
 	}
 	w := c.op.Arg(weight)
-	most := int64(c.s.table().MaxWidth)
+	most := int64(c.s.Target.MaxWidth)
 	if !w.IsConst() || w.Type.Rank() != 2 || w.Type.Shape[0] <= most {
 		c.decline("a weight with more rows than %d is not constant", most)
 	}

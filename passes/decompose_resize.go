@@ -132,7 +132,7 @@ func (c *decomposer) resizeAxis(x *ir.Value, axis int, out int64, matrix func(sh
 	if axis == len(shape)-1 {
 		// Divide the rows into matrices with as many rows as a product can have.
 		rows := before
-		for most := int64(c.s.table().MaxWidth); rows > most; {
+		for most := int64(c.s.Target.MaxWidth); rows > most; {
 			rows = largestDivisor(rows, most)
 		}
 		y := c.matmul(c.reshape(x, before/rows, rows, in), matrix(out, in), true)

@@ -119,7 +119,7 @@ func (c *decomposer) arranged(x *ir.Value, factors []int64, tail int, to []int, 
 		}
 		return order{of, tail}
 	}
-	p := &planner{factors: factors, table: c.s.table()}
+	p := &planner{factors: factors, table: c.s.Target}
 	src, dst = drop(src), drop(dst)
 	ts, ok := p.shortest(src, dst)
 	if !ok { // through a last dimension of 1

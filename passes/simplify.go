@@ -313,7 +313,7 @@ func mergeTranspose(s *State, r *rewriter, op *ir.Op) (*ir.Value, error) {
 	if sort.IntsAreSorted(perm) {
 		return x, nil
 	}
-	if len(perm) > s.table().MaxRank {
+	if len(perm) > s.Target.MaxRank {
 		return s.transposeGroups(r, op, x, perm)
 	}
 	if isReshape(x.Def) {
@@ -369,7 +369,7 @@ func (s *State) transposeGroups(r *rewriter, op *ir.Op, x *ir.Value, perm []int)
 			next++
 		}
 	}
-	if len(groups) > s.table().MaxRank {
+	if len(groups) > s.Target.MaxRank {
 		return nil, nil
 	}
 	order := make([]int, len(groups))

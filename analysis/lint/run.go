@@ -15,7 +15,6 @@ import (
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/runtime/sim"
 	"github.com/zinc-compiler/zinc/runtime/sim/interp"
-	"github.com/zinc-compiler/zinc/target"
 )
 
 // DefaultWork is the budget of a search for which none is set.
@@ -158,13 +157,6 @@ type Finding struct {
 func Run(ctx context.Context, p *ir.Program, o Options) (*Report, error) {
 	files := p.Files
 	co := o.Compile
-	if co.Target == nil {
-		co.Target = target.H13
-	}
-	rep := &Report{Target: o.Target}
-	if rep.Target == "" {
-		rep.Target = co.Target.Name
-	}
 	var all []*judged
 	var r compile.Result
 	to := r.All()
@@ -178,6 +170,7 @@ func Run(ctx context.Context, p *ir.Program, o Options) (*Report, error) {
 	if err := compile.Compile(ctx, p, co, to); err != nil {
 		return nil, err
 	}
+	rep := &Report{Target: cmp.Or(o.Target, co.Target.Name)}
 	var m *sim.Machine
 	if r.Built != nil {
 		var err error

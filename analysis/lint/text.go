@@ -53,6 +53,8 @@ type TextOptions struct {
 	// Flags are arguments of zinc run with which it compiles the whole model as it was judged; the target is in the
 	// report.
 	Flags []string
+	// Target is the target of zinc run without --target.
+	Target string
 	// Join joins words to a command line, quoted for a shell; nil joins them with blanks.
 	Join func(words []string) string
 }
@@ -377,7 +379,7 @@ func (p *printer) run(x *Finding) {
 			words = append(words, "--func", p.function)
 		}
 	}
-	if slices.Contains(target.Compiled(), p.target) && p.target != target.H13.Name {
+	if slices.Contains(target.Compiled(), p.target) && p.target != p.o.Target {
 		words = append(words, "--target", p.target)
 	}
 	if e := x.told(); e != nil && e.By == witness.ByANE {

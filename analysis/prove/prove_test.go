@@ -13,12 +13,13 @@ import (
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/passes"
 	"github.com/zinc-compiler/zinc/runtime/sim"
+	"github.com/zinc-compiler/zinc/target"
 )
 
 // proved compiles a program, changes the functions that its bytes must compute, and proves them.
 func proved(t *testing.T, p *ir.Program, o prove.Options, change func(fs []prove.Function)) *prove.Result {
 	t.Helper()
-	r, err := compile.All(t.Context(), p, compile.Options{Place: passes.PlaceEngine})
+	r, err := compile.All(t.Context(), p, compile.Options{Target: target.H13, Place: passes.PlaceEngine})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,7 +52,7 @@ func program(outputs func(g *irbuild.Graph, x *ir.Value) *ir.Value) *ir.Program 
 // other replaces the functions by those of another program, as if the bytes had been compiled wrongly.
 func other(t *testing.T, p *ir.Program) func(fs []prove.Function) {
 	return func(fs []prove.Function) {
-		r, err := compile.All(t.Context(), p, compile.Options{Place: passes.PlaceEngine})
+		r, err := compile.All(t.Context(), p, compile.Options{Target: target.H13, Place: passes.PlaceEngine})
 		if err != nil {
 			t.Fatal(err)
 		}

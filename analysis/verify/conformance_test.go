@@ -113,6 +113,7 @@ func (s *engineScore) run(t *testing.T, dir string) error {
 	}
 	name := filepath.Base(dir)
 	r, err := compile.All(context.Background(), m.Program, compile.Options{
+		Target:    target.H13,
 		Precision: "fp16",
 		Place:     passes.PlaceEngine,
 		InputName: "model.mil",

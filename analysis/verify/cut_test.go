@@ -11,6 +11,7 @@ import (
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/numerics"
 	"github.com/zinc-compiler/zinc/passes"
+	"github.com/zinc-compiler/zinc/target"
 )
 
 // TestWhatTheCutLeavesToTheCPUIsRight verifies models in which the cut leaves operations to the CPU that passes wrote
@@ -43,7 +44,7 @@ func TestWhatTheCutLeavesToTheCPUIsRight(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r, err := Run(t.Context(), c.program(t), Options{
-				Compile:  compile.Options{Precision: c.precision, Place: passes.PlaceAuto},
+				Compile:  compile.Options{Target: target.H13, Precision: c.precision, Place: passes.PlaceAuto},
 				Seed:     1,
 				Numerics: numerics.ANE,
 			})

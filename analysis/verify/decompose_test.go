@@ -11,6 +11,7 @@ import (
 	"github.com/zinc-compiler/zinc/internal/test/irbuild"
 	"github.com/zinc-compiler/zinc/numerics"
 	"github.com/zinc-compiler/zinc/passes"
+	"github.com/zinc-compiler/zinc/target"
 )
 
 // TestDecompositionsComputeTheirOperations runs the calls whose decompositions package passes lists: the engine runs
@@ -50,7 +51,7 @@ func TestDecompositionsComputeTheirOperations(t *testing.T) {
 					}
 					g.Output(vs...)
 					r, err := Run(context.Background(), g.Program(), Options{
-						Compile:  compile.Options{Place: passes.PlaceEngine},
+						Compile:  compile.Options{Target: target.H13, Place: passes.PlaceEngine},
 						Seed:     seed,
 						Numerics: numerics.ANE,
 					})

@@ -17,6 +17,7 @@ import (
 	"github.com/zinc-compiler/zinc/lower/td"
 	"github.com/zinc-compiler/zinc/numerics"
 	"github.com/zinc-compiler/zinc/runtime/sim"
+	"github.com/zinc-compiler/zinc/target"
 )
 
 // TestRealModelsHaveNoDeparture compares every statement of real models with the source.
@@ -34,7 +35,8 @@ func TestRealModelsHaveNoDeparture(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer m.Close()
-			r, err := Run(t.Context(), m.Program, Options{Seed: 1, Numerics: numerics.ANE})
+			r, err := Run(t.Context(), m.Program, Options{Seed: 1, Numerics: numerics.ANE,
+				Compile: compile.Options{Target: target.H13}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -74,7 +76,7 @@ func checked(t *testing.T, r *compile.Result, m *sim.Machine) *Result {
 
 // TestFirstDepartureNamesTheChangedTask changes one task in the bytes of a container.
 func TestFirstDepartureNamesTheChangedTask(t *testing.T) {
-	r, err := compile.All(t.Context(), chain(t), compile.Options{})
+	r, err := compile.All(t.Context(), chain(t), compile.Options{Target: target.H13})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -162,7 +164,7 @@ func reshaped(t *testing.T) *compile.Result {
 	g := irbuild.New(7)
 	y := g.Op("linear", "x", g.Input(3, 2), "weight", g.Weights(32, 2))
 	g.Output(g.Op("reshape", "x", y, "shape", []int{1, 96}))
-	r, err := compile.All(t.Context(), g.Program(), compile.Options{})
+	r, err := compile.All(t.Context(), g.Program(), compile.Options{Target: target.H13})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -232,7 +234,7 @@ func TestDepartureInALaterCall(t *testing.T) {
 	if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	r, err := compile.All(t.Context(), open(t, path), compile.Options{})
+	r, err := compile.All(t.Context(), open(t, path), compile.Options{Target: target.H13})
 	if err != nil {
 		t.Fatal(err)
 	}

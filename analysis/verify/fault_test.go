@@ -11,6 +11,7 @@ import (
 	"github.com/zinc-compiler/zinc/compile"
 	"github.com/zinc-compiler/zinc/runtime/sim"
 	"github.com/zinc-compiler/zinc/runtime/sim/engine"
+	"github.com/zinc-compiler/zinc/target"
 )
 
 // TestEngineFaultNamesStatement also checks that other errors are returned unchanged.
@@ -29,7 +30,7 @@ func TestEngineFaultNamesStatement(t *testing.T) {
 	}
 	p := open(t, path)
 	files := p.Files
-	r, err := compile.All(context.Background(), p, compile.Options{})
+	r, err := compile.All(context.Background(), p, compile.Options{Target: target.H13})
 	if err != nil {
 		t.Fatal(err)
 	}

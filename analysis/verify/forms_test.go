@@ -5,9 +5,11 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/zinc-compiler/zinc/compile"
 	"github.com/zinc-compiler/zinc/internal/test/irbuild"
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/numerics"
+	"github.com/zinc-compiler/zinc/target"
 )
 
 // TestOddShapesRunOnTheEngine runs operations whose lowering depends on the shape, on
@@ -21,7 +23,8 @@ func TestOddShapesRunOnTheEngine(t *testing.T) {
 			t.Run(fmt.Sprint(name, s), func(t *testing.T) {
 				g := irbuild.New(1)
 				g.Output(build(g))
-				r, err := Run(context.Background(), g.Program(), Options{Seed: 1, Numerics: numerics.ANE})
+				r, err := Run(context.Background(), g.Program(), Options{Seed: 1, Numerics: numerics.ANE,
+					Compile: compile.Options{Target: target.H13}})
 				if err != nil {
 					t.Fatal(err)
 				}

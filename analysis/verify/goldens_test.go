@@ -41,7 +41,7 @@ func TestGoldenProgramsOfPassesAreProved(t *testing.T) {
 			if slices.ContainsFunc(ar.Files, func(f txtar.File) bool { return f.Name == "error" }) {
 				t.Skip("passes refuse it")
 			}
-			o, of := compile.Options{}, ""
+			o, of := compile.Options{Target: target.H13}, ""
 			first, _, _ := strings.Cut(string(ar.Comment), "\n")
 			for _, w := range strings.Fields(first) {
 				switch k, v, _ := strings.Cut(w, "="); k {

@@ -12,6 +12,7 @@ import (
 	"github.com/zinc-compiler/zinc/numerics"
 	"github.com/zinc-compiler/zinc/passes"
 	"github.com/zinc-compiler/zinc/runtime/sim/interp"
+	"github.com/zinc-compiler/zinc/target"
 )
 
 // anyInteger returns a tensor of all bit patterns, the ends of every type and small numbers.
@@ -85,7 +86,7 @@ func exactOnTheEngine(t *testing.T, g *irbuild.Graph, in func(v *ir.Value) inter
 		}
 	}
 	res, err := Run(context.Background(), p, Options{
-		Compile:  compile.Options{Place: passes.PlaceEngine},
+		Compile:  compile.Options{Target: target.H13, Place: passes.PlaceEngine},
 		Numerics: numerics.ANE,
 		Inputs:   inputs,
 	})

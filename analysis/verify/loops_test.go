@@ -13,6 +13,7 @@ import (
 	"github.com/zinc-compiler/zinc/numerics"
 	"github.com/zinc-compiler/zinc/runtime/sim"
 	"github.com/zinc-compiler/zinc/runtime/sim/interp"
+	"github.com/zinc-compiler/zinc/target"
 )
 
 // TestLoopsOverListsAgreeWithTheInterpreter compiles a package whose recurrent layers
@@ -26,7 +27,7 @@ func TestLoopsOverListsAgreeWithTheInterpreter(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer m.Close()
-	r, err := compile.All(context.Background(), m.Program, compile.Options{})
+	r, err := compile.All(context.Background(), m.Program, compile.Options{Target: target.H13})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -83,7 +84,7 @@ func TestListsOfOpenExtentsAreVerified(t *testing.T) {
 	if err := os.WriteFile(path, []byte(openLists), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	r, err := Run(t.Context(), open(t, path), Options{Seed: 1})
+	r, err := Run(t.Context(), open(t, path), Options{Seed: 1, Compile: compile.Options{Target: target.H13}})
 	if err != nil {
 		t.Fatal(err)
 	}

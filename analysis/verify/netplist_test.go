@@ -14,6 +14,7 @@ import (
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/numerics"
 	"github.com/zinc-compiler/zinc/runtime/sim/interp"
+	"github.com/zinc-compiler/zinc/target"
 )
 
 // described returns a program with every operation that a network description supports.
@@ -80,7 +81,7 @@ func TestDescriptionRoundTrip(t *testing.T) {
 	if len(p2.Funcs[0].Body.Ops) != len(p.Funcs[0].Body.Ops) {
 		t.Errorf("%d operations, then %d", len(p.Funcs[0].Body.Ops), len(p2.Funcs[0].Body.Ops))
 	}
-	r, err := verify.Run(context.Background(), p, verify.Options{Compile: compile.Options{}, Seed: 2})
+	r, err := verify.Run(context.Background(), p, verify.Options{Compile: compile.Options{Target: target.H13}, Seed: 2})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/zinc-compiler/zinc/internal/testform"
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/numerics"
+	"github.com/zinc-compiler/zinc/target"
 )
 
 // TestPaddingBeyondWindowsNeedsMoreTasks verifies convolutions with padding. Padding that
@@ -83,7 +84,8 @@ func TestPaddingBeyondWindowsNeedsMoreTasks(t *testing.T) {
 				g.Output(g.Op("relu", "x", v))
 				return g.Program()
 			}
-			r, err := Run(context.Background(), build(), Options{Seed: 3, Numerics: numerics.ANE})
+			r, err := Run(context.Background(), build(), Options{Seed: 3, Numerics: numerics.ANE,
+				Compile: compile.Options{Target: target.H13}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -91,7 +93,7 @@ func TestPaddingBeyondWindowsNeedsMoreTasks(t *testing.T) {
 				t.Errorf("%d tasks, want %d; %d operations on the CPU; %+v", r.Model.Tasks, c.tasks, r.Model.CPUOps,
 					r.Outputs)
 			}
-			p, err := compile.All(context.Background(), build(), compile.Options{})
+			p, err := compile.All(context.Background(), build(), compile.Options{Target: target.H13})
 			if err != nil {
 				t.Fatal(err)
 			}

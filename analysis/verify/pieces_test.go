@@ -9,6 +9,7 @@ import (
 	"github.com/zinc-compiler/zinc/internal/test/irbuild"
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/passes"
+	"github.com/zinc-compiler/zinc/target"
 )
 
 // attentive is a head of attention with a mask, its projection and an activation, then comparisons and a choice.
@@ -36,7 +37,8 @@ func TestVerdictsDoNotDependOnPieces(t *testing.T) {
 		for _, precision := range []string{passes.PrecisionFP16, passes.PrecisionDeclared} {
 			var want []byte
 			for _, pieceElems = range []int64{math.MaxInt64 / 8, 1, 7, 64} {
-				r, err := Run(t.Context(), build(), Options{Seed: 3, Compile: compile.Options{Precision: precision}})
+				r, err := Run(t.Context(), build(), Options{Seed: 3,
+					Compile: compile.Options{Target: target.H13, Precision: precision}})
 				if err != nil {
 					t.Fatal(err)
 				}

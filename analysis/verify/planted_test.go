@@ -17,6 +17,7 @@ import (
 	"github.com/zinc-compiler/zinc/numerics"
 	"github.com/zinc-compiler/zinc/passes"
 	"github.com/zinc-compiler/zinc/runtime/sim"
+	"github.com/zinc-compiler/zinc/target"
 )
 
 // fault is a fault of a compiler: a change of one operation. It reports whether the operation has a place for it.
@@ -285,7 +286,7 @@ func (m *planted) plantAll(t *testing.T, scores map[string]*score) {
 
 func compiled(t *testing.T, p *ir.Program) *compile.Result {
 	t.Helper()
-	r, err := compile.All(t.Context(), p, compile.Options{Precision: passes.PrecisionFP16})
+	r, err := compile.All(t.Context(), p, compile.Options{Target: target.H13, Precision: passes.PrecisionFP16})
 	if err != nil {
 		t.Fatal(err)
 	}

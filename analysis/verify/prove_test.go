@@ -25,6 +25,7 @@ import (
 	"github.com/zinc-compiler/zinc/passes"
 	"github.com/zinc-compiler/zinc/runtime/sim"
 	"github.com/zinc-compiler/zinc/runtime/sim/interp"
+	"github.com/zinc-compiler/zinc/target"
 )
 
 // recut is a product of several rows and 32 outputs, whose result is cut into other rows: each part of it is right, and
@@ -71,7 +72,7 @@ func TestProofDecidesAsTheSimulatorDoes(t *testing.T) {
 			continue
 		}
 		t.Run(name, func(t *testing.T) {
-			r, err := compile.All(t.Context(), p, compile.Options{})
+			r, err := compile.All(t.Context(), p, compile.Options{Target: target.H13})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -79,7 +80,7 @@ func TestProofDecidesAsTheSimulatorDoes(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			in, err := inputs(r.Functions[0], Options{Seed: 5})
+			in, err := inputs(r.Functions[0], Options{Seed: 5, Compile: compile.Options{Target: target.H13}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -159,7 +160,7 @@ func attention() *ir.Program {
 // TestProofFindsSwappedWeights exchanges two neighbouring numbers among the constants, which no tolerance of outputs
 // notices.
 func TestProofFindsSwappedWeights(t *testing.T) {
-	r, err := compile.All(t.Context(), chain(t), compile.Options{})
+	r, err := compile.All(t.Context(), chain(t), compile.Options{Target: target.H13})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -238,7 +239,7 @@ func TestRealModelsAreProved(t *testing.T) {
 			if _, err := os.Stat(filepath.Join(dir, "model.mil")); err == nil {
 				dir = shareddir.WithWeights(t, shared, dir)
 			}
-			concluded(t, dir, compile.Options{})
+			concluded(t, dir, compile.Options{Target: target.H13})
 		})
 	}
 }
@@ -250,7 +251,10 @@ func TestRightProgramsAreConcluded(t *testing.T) {
 		"einsum2.mil", "lrn3.mil", "condstate.mil", "whilestate.mil", "prove/lstm-bi", "prove/att-bool",
 		"prove/int8-chain",
 	} {
-		t.Run(name, func(t *testing.T) { concluded(t, filepath.Join(cases, name), compile.Options{}) })
+		t.Run(name, func(t *testing.T) {
+			concluded(t, filepath.Join(cases, name),
+				compile.Options{Target: target.H13})
+		})
 	}
 }
 
@@ -262,7 +266,7 @@ func TestProofsNameTheFirstStatement(t *testing.T) {
 		y := g.Op("linear", "x", g.Input(4, 8), "weight", g.Weights(16, 8))
 		z := g.Op(function, "x", y)
 		g.Output(y, g.Op("softmax", "x", z, "axis", -1))
-		r, err := compile.All(t.Context(), g.Program(), compile.Options{Place: passes.PlaceEngine})
+		r, err := compile.All(t.Context(), g.Program(), compile.Options{Target: target.H13, Place: passes.PlaceEngine})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -295,7 +299,7 @@ func TestProofsNameTheFirstStatement(t *testing.T) {
 // TestProofsStopWhenCancelled cancels in each stage of a proof, at the first step that reports progress. The other side
 // of the first stage may report the step that it is in.
 func TestProofsStopWhenCancelled(t *testing.T) {
-	r, err := compile.All(t.Context(), chain(t), compile.Options{})
+	r, err := compile.All(t.Context(), chain(t), compile.Options{Target: target.H13})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -320,7 +324,7 @@ func TestProofsStopWhenCancelled(t *testing.T) {
 func TestEqualSumsOfOtherFormsAreProved(t *testing.T) {
 	g := irbuild.New(7)
 	g.Output(g.Op("conv", "x", g.Input(1, 16, 8, 8), "weight", g.Weights(16, 16, 3, 3), "dilations", []int{2, 2}))
-	r, err := compile.All(t.Context(), g.Program(), compile.Options{Place: passes.PlaceEngine})
+	r, err := compile.All(t.Context(), g.Program(), compile.Options{Target: target.H13, Place: passes.PlaceEngine})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -341,7 +345,8 @@ func TestEqualSumsOfOtherFormsAreProved(t *testing.T) {
 // TestCacheAtAPositionIsProved proves a cache whose row is chosen by two inputs, its begin and its end: values of which
 // few are valid together.
 func TestCacheAtAPositionIsProved(t *testing.T) {
-	concluded(t, filepath.Join("testdata", "prove", "cache.mil"), compile.Options{Place: passes.PlaceEngine})
+	concluded(t, filepath.Join("testdata", "prove", "cache.mil"),
+		compile.Options{Target: target.H13, Place: passes.PlaceEngine})
 }
 
 // concluded checks that the bytes of a model's pair are proved and that no statement of it is left open.

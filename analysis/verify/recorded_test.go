@@ -13,10 +13,12 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/zinc-compiler/zinc/compile"
 	"github.com/zinc-compiler/zinc/internal/shareddir"
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/numerics"
 	"github.com/zinc-compiler/zinc/runtime/sim/interp"
+	"github.com/zinc-compiler/zinc/target"
 )
 
 // A change of the shapes of a recorded case. Lowering rules must not be limited to the
@@ -83,6 +85,7 @@ func TestRecordedCasesRunOnTheEngine(t *testing.T) {
 					continue
 				}
 				r, err := Run(context.Background(), prog, Options{
+					Compile:  compile.Options{Target: target.H13},
 					Seed:     1,
 					Numerics: numerics.ANE,
 					Inputs:   inDomain(t, q),

@@ -9,6 +9,7 @@ import (
 	"github.com/zinc-compiler/zinc/compile"
 	"github.com/zinc-compiler/zinc/numerics"
 	"github.com/zinc-compiler/zinc/passes"
+	"github.com/zinc-compiler/zinc/target"
 )
 
 // inBranch computes its output in a branch that data choose.
@@ -44,7 +45,8 @@ func TestChangesOnTheCPUAreNotTheSameCode(t *testing.T) {
 				if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
 					t.Fatal(err)
 				}
-				r, err := compile.All(t.Context(), openedModel(t, path), compile.Options{Place: passes.PlaceAuto})
+				r, err := compile.All(t.Context(), openedModel(t, path),
+					compile.Options{Target: target.H13, Place: passes.PlaceAuto})
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -15,6 +15,7 @@ import (
 	"github.com/zinc-compiler/zinc/numerics"
 	"github.com/zinc-compiler/zinc/passes"
 	"github.com/zinc-compiler/zinc/runtime/sim/interp"
+	"github.com/zinc-compiler/zinc/target"
 )
 
 // TestComparisonWithAnEnclosure compares fp16 numbers and integers with what they may be.
@@ -74,7 +75,8 @@ func TestComparisonWithAnEnclosure(t *testing.T) {
 // run verifies a program.
 func run(t *testing.T, g *irbuild.Graph, seed uint64) *Result {
 	t.Helper()
-	r, err := Run(t.Context(), ir.CloneProgram(g.Program()), Options{Seed: seed, Numerics: numerics.ANE})
+	r, err := Run(t.Context(), ir.CloneProgram(g.Program()), Options{Seed: seed, Numerics: numerics.ANE,
+		Compile: compile.Options{Target: target.H13}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -254,7 +256,8 @@ func TestLostOperandsAreNotRounding(t *testing.T) {
 		t.Fatal(err)
 	}
 	r, err := Run(t.Context(), g.Program(), Options{
-		Seed: 1, Numerics: numerics.ANE, Inputs: map[string]interp.Tensor{x.Name: small},
+		Compile: compile.Options{Target: target.H13},
+		Seed:    1, Numerics: numerics.ANE, Inputs: map[string]interp.Tensor{x.Name: small},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -279,7 +282,7 @@ func TestChoicesAreFollowed(t *testing.T) {
 			}
 			g.Output(g.Op("gather", "x", x, "indices", vs[1], "axis", 1, "batch_dims", 1))
 			r, err := Run(t.Context(), g.Program(), Options{
-				Seed: seed, Numerics: numerics.ANE, Compile: compile.Options{Place: place},
+				Seed: seed, Numerics: numerics.ANE, Compile: compile.Options{Target: target.H13, Place: place},
 			})
 			if err != nil {
 				t.Fatal(err)

@@ -13,6 +13,7 @@ import (
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/passes"
 	"github.com/zinc-compiler/zinc/runtime/sim"
+	"github.com/zinc-compiler/zinc/target"
 )
 
 // TestStatementsThatPassesRewriteAreProved has one operation that passes write with others in each program: its
@@ -157,7 +158,8 @@ func TestStatementsThatPassesRewriteAreProved(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			g := irbuild.New(5)
 			c.write(g)
-			r, err := compile.All(t.Context(), g.Program(), compile.Options{Place: passes.PlaceEngine})
+			r, err := compile.All(t.Context(), g.Program(),
+				compile.Options{Target: target.H13, Place: passes.PlaceEngine})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -214,7 +216,8 @@ func TestLoopsThatConstantsDecideAreProved(t *testing.T) {
 		if err := os.WriteFile(path, []byte(strings.ReplaceAll(loop, "LIMIT", limit)), 0o666); err != nil {
 			t.Fatal(err)
 		}
-		r, err := compile.All(t.Context(), open(t, path), compile.Options{Place: passes.PlaceEngine})
+		r, err := compile.All(t.Context(), open(t, path),
+			compile.Options{Target: target.H13, Place: passes.PlaceEngine})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -256,7 +259,7 @@ func TestStatesAndPositionsAreCompared(t *testing.T) {
 	now := g.Op("slice_update", "x", old, "update", update, "begin", begin, "end", end)
 	g.Op("coreml_update_state", "state", cache, "value", now)
 	g.Output(g.Op("reduce_sum", "x", now, "axes", []int{2}, "keep_dims", true))
-	r, err := compile.All(t.Context(), g.Program(), compile.Options{Place: passes.PlaceEngine})
+	r, err := compile.All(t.Context(), g.Program(), compile.Options{Target: target.H13, Place: passes.PlaceEngine})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -336,6 +339,6 @@ func TestStatesInsideBlocksAreProved(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, place := range []string{passes.PlaceAuto, passes.PlaceEngine} {
-		concluded(t, path, compile.Options{Place: place})
+		concluded(t, path, compile.Options{Target: target.H13, Place: place})
 	}
 }

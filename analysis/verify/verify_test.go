@@ -16,6 +16,7 @@ import (
 	"github.com/zinc-compiler/zinc/numerics"
 	"github.com/zinc-compiler/zinc/runtime/sim"
 	"github.com/zinc-compiler/zinc/runtime/sim/interp"
+	"github.com/zinc-compiler/zinc/target"
 )
 
 func open(t testing.TB, path string) *ir.Program {
@@ -32,7 +33,8 @@ var digits = filepath.Join("..", "..", "examples", "digits", "digits.mlmodelc")
 
 func TestRunPassesWithTightBounds(t *testing.T) {
 	for seed := range uint64(3) {
-		r, err := Run(context.Background(), open(t, digits), Options{Seed: seed, Numerics: numerics.ANE})
+		r, err := Run(context.Background(), open(t, digits), Options{Seed: seed, Numerics: numerics.ANE,
+			Compile: compile.Options{Target: target.H13}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -55,7 +57,7 @@ func TestResultIsIndependentOfWorkers(t *testing.T) {
 			Seed:     1,
 			Numerics: numerics.ANE,
 			Workers:  n,
-			Compile:  compile.Options{Workers: n},
+			Compile:  compile.Options{Target: target.H13, Workers: n},
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -76,7 +78,8 @@ func TestResultIsIndependentOfWorkers(t *testing.T) {
 func TestRunStopsWhenCancelled(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	if _, err := Run(ctx, open(t, digits), Options{}); !errors.Is(err, context.Canceled) {
+	if _, err := Run(ctx, open(t, digits),
+		Options{Compile: compile.Options{Target: target.H13}}); !errors.Is(err, context.Canceled) {
 		t.Errorf("error %v, want cancelled", err)
 	}
 }
@@ -109,7 +112,7 @@ func TestOneWrongProbabilityFails(t *testing.T) {
 		r, err := Run(t.Context(), open(t, digits), Options{Seed: 1, Numerics: numerics.ANE,
 			Through: func(_ context.Context, m *sim.Machine) (Runner, error) {
 				return altering{Machine: m, name: "probs", element: i, by: 0.01}, nil
-			}})
+			}, Compile: compile.Options{Target: target.H13}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -138,7 +141,8 @@ func TestRunComparesStatesAfterEachCall(t *testing.T) {
 	if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	r, err := Run(context.Background(), open(t, path), Options{Seed: 1, Numerics: numerics.ANE})
+	r, err := Run(context.Background(), open(t, path), Options{Seed: 1, Numerics: numerics.ANE,
+		Compile: compile.Options{Target: target.H13}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -175,7 +179,8 @@ func TestRunPassesForRealModels(t *testing.T) {
 			} else {
 				paths = append(paths, more...)
 			}
-			r, err := Run(context.Background(), open(t, paths[0]), Options{Seed: 1, Numerics: numerics.ANE})
+			r, err := Run(context.Background(), open(t, paths[0]), Options{Seed: 1, Numerics: numerics.ANE,
+				Compile: compile.Options{Target: target.H13}})
 			if err != nil {
 				t.Fatal(err)
 			}

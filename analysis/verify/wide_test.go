@@ -8,10 +8,12 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/zinc-compiler/zinc/compile"
 	"github.com/zinc-compiler/zinc/internal/test/irbuild"
 	"github.com/zinc-compiler/zinc/internal/testform"
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/numerics"
+	"github.com/zinc-compiler/zinc/target"
 )
 
 // wideOp is an operation on tensors whose last axis has width w.
@@ -170,7 +172,8 @@ var (
 // with their reasons.
 func verifyWide(t *testing.T, p *ir.Program) map[string]string {
 	t.Helper()
-	r, err := Run(context.Background(), p, Options{Seed: 5, Numerics: numerics.ANE})
+	r, err := Run(context.Background(), p, Options{Seed: 5, Numerics: numerics.ANE,
+		Compile: compile.Options{Target: target.H13}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/zinc-compiler/zinc/internal/test/irbuild"
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/lower/td"
+	"github.com/zinc-compiler/zinc/target"
 )
 
 // program compiles a chain with everything that hazards concern: coefficients, two DMA sources, and several values that
@@ -27,7 +28,7 @@ func program(t testing.TB, split bool) []byte {
 		[]int64{0, 0, 0, 0}, "dilations", []int64{1, 1}, "groups", int64(1))
 	v = g.Op("softmax", "x", v, "axis", int64(1))
 	g.Output(g.Op("add", "x", v, "y", y))
-	r, err := compile.All(context.Background(), g.Program(), compile.Options{SplitKernel: split})
+	r, err := compile.All(context.Background(), g.Program(), compile.Options{Target: target.H13, SplitKernel: split})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,7 +46,7 @@ func branches(t testing.TB) []byte {
 	a := g.Op("relu", "x", g.Input(1, 64, 8, 8))
 	b := g.Op("abs", "x", g.Input(1, 64, 8, 8))
 	g.Output(g.Op("softmax", "x", g.Op("mul", "x", a, "y", b), "axis", int64(1)))
-	r, err := compile.All(context.Background(), g.Program(), compile.Options{SplitKernel: true})
+	r, err := compile.All(context.Background(), g.Program(), compile.Options{Target: target.H13, SplitKernel: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -205,7 +206,7 @@ func TestSoundChainsHaveNoHazards(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			g := irbuild.New(1)
 			g.Output(c.build(g))
-			r, err := compile.All(context.Background(), g.Program(), compile.Options{})
+			r, err := compile.All(context.Background(), g.Program(), compile.Options{Target: target.H13})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -85,9 +85,6 @@ const (
 // again, and what it changes was compiled and run alone as in Explain. now is the report of p with its estimate.
 // Changes that save nothing are left out. The work is bounded by Options.Work. Advise does not change p.
 func Advise(ctx context.Context, p *ir.Program, now *compile.Report, o Options) (*Search, error) {
-	if o.Compile.Target == nil {
-		o.Compile.Target = target.H13
-	}
 	if o.Compile.Target.TD == 0 || now.Estimate == nil {
 		return &Search{}, nil // nothing is estimated for it
 	}

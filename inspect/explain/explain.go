@@ -33,9 +33,6 @@ type Options struct {
 // Explain shows how the statement at a place of p is compiled. It does not change p, except with Options.Again. It
 // returns a *PlaceError for a place without a statement.
 func Explain(ctx context.Context, p *ir.Program, at Place, o Options) (*Answer, error) {
-	if o.Compile.Target == nil {
-		o.Compile.Target = target.H13
-	}
 	s, err := find(p, at, o.Compile.Func)
 	if err != nil {
 		return nil, err

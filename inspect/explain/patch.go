@@ -9,7 +9,6 @@ import (
 	"github.com/zinc-compiler/zinc/compile"
 	"github.com/zinc-compiler/zinc/frontend/mil"
 	"github.com/zinc-compiler/zinc/ir"
-	"github.com/zinc-compiler/zinc/target"
 	"github.com/zinc-compiler/zinc/transform/reduce"
 )
 
@@ -37,9 +36,6 @@ func Patches(p *ir.Program, recipe, function string, names []string, o compile.O
 	r := recipeNamed(recipe)
 	if r == nil {
 		return nil, fmt.Errorf("unknown rewrite %q", recipe)
-	}
-	if o.Target == nil {
-		o.Target = target.H13
 	}
 	after := ir.CloneProgram(p)
 	k := slices.IndexFunc(after.Funcs, func(f *ir.Func) bool { return f.Name == function })

@@ -23,6 +23,7 @@ import (
 	"github.com/zinc-compiler/zinc/frontend"
 	"github.com/zinc-compiler/zinc/internal/sarif/sariftest"
 	"github.com/zinc-compiler/zinc/internal/shareddir"
+	"github.com/zinc-compiler/zinc/target"
 )
 
 // compiled compiles a model.
@@ -42,13 +43,14 @@ func compiled(t *testing.T, path string, o compile.Options) *compile.Report {
 
 func digits(t *testing.T) *compile.Report {
 	t.Helper()
-	return compiled(t, filepath.Join("..", "..", "examples", "digits", "digits.mlmodelc"), compile.Options{})
+	return compiled(t, filepath.Join("..", "..", "examples", "digits", "digits.mlmodelc"),
+		compile.Options{Target: target.H13})
 }
 
 // several is a report of three functions, the last without tasks.
 func several(t *testing.T) *compile.Report {
 	t.Helper()
-	return compiled(t, filepath.Join("testdata", "several.mil"), compile.Options{})
+	return compiled(t, filepath.Join("testdata", "several.mil"), compile.Options{Target: target.H13})
 }
 
 // output is a document in one form.
@@ -180,7 +182,7 @@ func TestLayersOfRealModelsAddUpToTheSummary(t *testing.T) {
 		for _, precision := range []string{"declared", "fp16"} {
 			t.Run(name+"/"+precision, func(t *testing.T) {
 				addsUp(t, &Document{Report: compiled(t, filepath.Join(dir, name),
-					compile.Options{Precision: precision})})
+					compile.Options{Target: target.H13, Precision: precision})})
 			})
 		}
 	}

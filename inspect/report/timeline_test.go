@@ -8,6 +8,7 @@ import (
 	"github.com/zinc-compiler/zinc/compile"
 	"github.com/zinc-compiler/zinc/compile/cost"
 	"github.com/zinc-compiler/zinc/internal/shareddir"
+	"github.com/zinc-compiler/zinc/target"
 )
 
 // laidOut checks that the serial spans of a timeline follow each other and add up to the call, and that what a task
@@ -77,7 +78,7 @@ func TestTimelineAddsUpToTheCall(t *testing.T) {
 func TestTimelineOfRealModelsAddsUpToTheCall(t *testing.T) {
 	dir := filepath.Join(shareddir.Find(t), "corpus")
 	for _, name := range []string{"silero-v6-fp16", "mnist-cnn-inline", "espresso-full-fused"} {
-		f := compiled(t, filepath.Join(dir, name), compile.Options{})
+		f := compiled(t, filepath.Join(dir, name), compile.Options{Target: target.H13})
 		if len(laidOut(t, f)) == 0 {
 			t.Errorf("%s: no spans", name)
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/zinc-compiler/zinc/frontend"
 	"github.com/zinc-compiler/zinc/internal/shareddir"
 	"github.com/zinc-compiler/zinc/lower/td"
+	"github.com/zinc-compiler/zinc/target"
 )
 
 // TestWeightBytesMatchTheContainer compares the bytes of each layer with the container,
@@ -29,6 +30,7 @@ func TestWeightBytesMatchTheContainer(t *testing.T) {
 			}
 			defer m.Close()
 			r, err := compile.All(context.Background(), m.Program, compile.Options{
+				Target:      target.H13,
 				Precision:   "fp16",
 				SplitKernel: true,
 				Provenance:  true,

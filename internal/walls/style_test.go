@@ -50,6 +50,20 @@ func TestLinesStopAt120Columns(t *testing.T) {
 	}
 }
 
+// TestDefaultTargetIsTheUsers checks that only the command line and the root package choose a default target: no other
+// code than tests names one.
+func TestDefaultTargetIsTheUsers(t *testing.T) {
+	cmd := exec.Command("git", "grep", "-nE", `target\.H1[0-9]`, "--", "*.go", ":!*_test.go", ":!internal/test",
+		":!cmd/zinc/cli", ":(exclude,glob)*.go")
+	cmd.Dir = filepath.Join("..", "..")
+	out, err := cmd.Output()
+	if len(out) > 0 {
+		t.Errorf("a target is named:\n%s", out)
+	} else if cmd.ProcessState.ExitCode() != 1 { // of nothing found
+		t.Skip("not a git checkout: ", err)
+	}
+}
+
 func isGenerated(text []byte) bool {
 	return bytes.Contains(text[:min(len(text), 200)], []byte("DO NOT EDIT"))
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/zinc-compiler/zinc/internal/test/irbuild"
 	"github.com/zinc-compiler/zinc/runtime/sim"
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/loader"
+	"github.com/zinc-compiler/zinc/target"
 )
 
 // TestCheckRefusesAsLoadDoes breaks a pair before it is written: the checks of the unwritten pair return the errors
@@ -41,7 +42,7 @@ func TestCheckRefusesAsLoadDoes(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			g := irbuild.New(1)
 			g.Output(g.Op("linear", "x", g.Input(3, 64), "weight", g.Weights(64, 64)))
-			r, err := compile.All(t.Context(), g.Program(), compile.Options{SplitKernel: true})
+			r, err := compile.All(t.Context(), g.Program(), compile.Options{Target: target.H13, SplitKernel: true})
 			if err != nil {
 				t.Fatal(err)
 			}

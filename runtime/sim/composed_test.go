@@ -9,6 +9,7 @@ import (
 	"github.com/zinc-compiler/zinc/internal/test/irbuild"
 	"github.com/zinc-compiler/zinc/numerics"
 	"github.com/zinc-compiler/zinc/passes"
+	"github.com/zinc-compiler/zinc/target"
 )
 
 // TestDecomposedMovementKeepsEveryNumber moves numbers that products and sums lose: infinities, the largest and the
@@ -42,7 +43,7 @@ func TestDecomposedMovementKeepsEveryNumber(t *testing.T) {
 				t.Fatal(err)
 			}
 			g.Output(vs[0])
-			c, err := compilePair(g.Program(), compile.Options{Place: passes.PlaceEngine})
+			c, err := compilePair(g.Program(), compile.Options{Target: target.H13, Place: passes.PlaceEngine})
 			if err == nil {
 				err = c.onEngine()
 			}

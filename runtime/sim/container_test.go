@@ -21,6 +21,7 @@ import (
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/runtime/sim"
 	"github.com/zinc-compiler/zinc/runtime/sim/interp"
+	"github.com/zinc-compiler/zinc/target"
 )
 
 // golden reads a container that Apple's compiler wrote.
@@ -228,7 +229,7 @@ func TestContainersRunWithoutDescriptor(t *testing.T) {
 			t.Run(fmt.Sprintf("%s/split=%t", name, split), func(t *testing.T) {
 				g := irbuild.New(1)
 				build(g)
-				c, err := compilePair(g.Program(), compile.Options{SplitKernel: split})
+				c, err := compilePair(g.Program(), compile.Options{Target: target.H13, SplitKernel: split})
 				if err != nil {
 					t.Fatal(err)
 				}

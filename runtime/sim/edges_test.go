@@ -16,6 +16,7 @@ import (
 	"github.com/zinc-compiler/zinc/numerics"
 	"github.com/zinc-compiler/zinc/runtime/sim"
 	"github.com/zinc-compiler/zinc/runtime/sim/interp"
+	"github.com/zinc-compiler/zinc/target"
 )
 
 // everyHalf is a tensor of all fp16 patterns: the infinities, every NaN, both zeros, the subnormal numbers, the largest
@@ -56,7 +57,7 @@ func TestTablesAtInfinity(t *testing.T) {
 		v := g.Input(1, 8)
 		y := g.Op(x.op, append([]any{"x", v}, x.args...)...)
 		g.Output(y)
-		c, err := compilePair(g.Program(), compile.Options{})
+		c, err := compilePair(g.Program(), compile.Options{Target: target.H13})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -125,7 +126,7 @@ func TestEveryFP16OperandAgrees(t *testing.T) {
 			g := irbuild.New(1)
 			v := g.Input(in.Type.Shape...)
 			g.Output(g.Op(x.op, append([]any{"x", v}, x.args...)...))
-			c, err := compilePair(g.Program(), compile.Options{})
+			c, err := compilePair(g.Program(), compile.Options{Target: target.H13})
 			if err != nil {
 				t.Fatalf("%v\n%s", err, c.brief())
 			}
@@ -149,7 +150,7 @@ func TestEveryFP16PairAgrees(t *testing.T) {
 		g := irbuild.New(1)
 		a, b := g.Input(x.Type.Shape...), g.Input(x.Type.Shape...)
 		g.Output(g.Op(op, "x", a, "y", b))
-		c, err := compilePair(g.Program(), compile.Options{})
+		c, err := compilePair(g.Program(), compile.Options{Target: target.H13})
 		if err != nil {
 			t.Fatalf("%v\n%s", err, c.brief())
 		}
@@ -181,7 +182,7 @@ func TestHardSwishOfEveryFP16Number(t *testing.T) {
 			v := g.Op("thresholded_relu", "x", x, "alpha", -3.0)
 			y := g.Op("mul", "x", v, "y", g.Op("sigmoid_hard", "x", v, "alpha", alpha, "beta", 0.5))
 			g.Output([]*ir.Value{y, v}[:i+1]...)
-			c, err := compilePair(g.Program(), compile.Options{})
+			c, err := compilePair(g.Program(), compile.Options{Target: target.H13})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -17,6 +17,7 @@ import (
 	"github.com/zinc-compiler/zinc/passes"
 	"github.com/zinc-compiler/zinc/runtime/sim"
 	"github.com/zinc-compiler/zinc/runtime/sim/interp"
+	"github.com/zinc-compiler/zinc/target"
 )
 
 // curve is the exact function of an operation on one operand.
@@ -203,7 +204,7 @@ func TestCurvesOnEveryFP16Number(t *testing.T) {
 			g := irbuild.New(1)
 			v := g.Input(in.Type.Shape...)
 			g.Output(g.Op(c.op, append([]any{"x", v}, c.args...)...))
-			p, err := compilePair(g.Program(), compile.Options{})
+			p, err := compilePair(g.Program(), compile.Options{Target: target.H13})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -332,7 +333,7 @@ func TestPairsOfFP16Numbers(t *testing.T) {
 			g := irbuild.New(1)
 			p, q := g.Input(x.Type.Shape...), g.Input(x.Type.Shape...)
 			g.Output(g.Op(o.op, "x", p, "y", q))
-			c, err := compilePair(g.Program(), compile.Options{})
+			c, err := compilePair(g.Program(), compile.Options{Target: target.H13})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -11,6 +11,7 @@ import (
 	"github.com/zinc-compiler/zinc/passes"
 	"github.com/zinc-compiler/zinc/runtime/sim"
 	"github.com/zinc-compiler/zinc/runtime/sim/interp"
+	"github.com/zinc-compiler/zinc/target"
 )
 
 // TestFactorsAndAddendsThatAreNotFinite runs operations whose constants, multiplied or added in advance, are infinite
@@ -46,7 +47,7 @@ func TestFactorsAndAddendsThatAreNotFinite(t *testing.T) {
 		v := g.Input(1, 1, 1, 4)
 		y := c.of(g, v)
 		g.Output(y)
-		p, err := compilePair(g.Program(), compile.Options{Place: passes.PlaceEngine})
+		p, err := compilePair(g.Program(), compile.Options{Target: target.H13, Place: passes.PlaceEngine})
 		if err != nil {
 			t.Errorf("%s: %v", c.name, err)
 			continue

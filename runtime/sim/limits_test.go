@@ -126,7 +126,7 @@ func TestOperationsAroundLimits(t *testing.T) {
 				t.Parallel()
 				g := irbuild.New(uint64(n))
 				g.Output(row.build(g, int64(n)))
-				c, err := compilePair(g.Program(), compile.Options{Place: passes.PlaceEngine})
+				c, err := compilePair(g.Program(), compile.Options{Target: target.H13, Place: passes.PlaceEngine})
 				if err != nil {
 					t.Fatalf("%v\n%s", err, c.brief())
 				}

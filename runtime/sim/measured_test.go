@@ -10,6 +10,7 @@ import (
 	"github.com/zinc-compiler/zinc/numerics"
 	"github.com/zinc-compiler/zinc/runtime/sim"
 	"github.com/zinc-compiler/zinc/runtime/sim/interp"
+	"github.com/zinc-compiler/zinc/target"
 )
 
 // TestMeasured compares the engine, in compiled programs, and the interpreter in the default mode with what was
@@ -86,7 +87,7 @@ func TestMeasured(t *testing.T) {
 			x := g.Input(shape...)
 			y := c.build(g, x)
 			g.Output(y)
-			p, err := compilePair(g.Program(), compile.Options{})
+			p, err := compilePair(g.Program(), compile.Options{Target: target.H13})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -21,6 +21,7 @@ import (
 	"github.com/zinc-compiler/zinc/numerics"
 	"github.com/zinc-compiler/zinc/runtime/sim"
 	"github.com/zinc-compiler/zinc/runtime/sim/interp"
+	"github.com/zinc-compiler/zinc/target"
 )
 
 // compiled is a program as the pair that was written, loaded from its bytes, together with the function that the
@@ -233,7 +234,7 @@ func runSamples(t *testing.T, table []sample) {
 			if size > largest {
 				t.Skip("large inputs take seconds: they belong to the long form")
 			}
-			c, err := compilePair(p, compile.Options{SplitKernel: i%3 == 0})
+			c, err := compilePair(p, compile.Options{Target: target.H13, SplitKernel: i%3 == 0})
 			if err != nil {
 				t.Fatalf("%v\n%s", err, c.brief())
 			}

@@ -12,6 +12,7 @@ import (
 	"github.com/zinc-compiler/zinc/numerics"
 	"github.com/zinc-compiler/zinc/runtime/sim"
 	"github.com/zinc-compiler/zinc/runtime/sim/interp"
+	"github.com/zinc-compiler/zinc/target"
 )
 
 // Prepared functions of one machine run at once, each with its own memory.
@@ -19,7 +20,7 @@ func TestPreparedConcurrently(t *testing.T) {
 	g := irbuild.New(1)
 	y := lstm(g, g.Op("relu", "x", g.Input(5, 2, 7)), 4) // on both units
 	g.Output(g.Op("linear", "x", y, "weight", scaled(g, 4, 3, 4)), y)
-	c, err := compilePair(g.Program(), compile.Options{})
+	c, err := compilePair(g.Program(), compile.Options{Target: target.H13})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -67,13 +68,13 @@ func FuzzPrepare(f *testing.F) {
 	only.Output(w, only.Op("mul", "x", w, "y", v))
 	var pairs []*compiled
 	for _, g := range []*irbuild.Graph{g, only} {
-		c, err := compilePair(g.Program(), compile.Options{})
+		c, err := compilePair(g.Program(), compile.Options{Target: target.H13})
 		if err != nil {
 			f.Fatal(err)
 		}
 		pairs = append(pairs, c)
 	}
-	state, err := compilePair(counter(true), compile.Options{})
+	state, err := compilePair(counter(true), compile.Options{Target: target.H13})
 	if err != nil {
 		f.Fatal(err)
 	}

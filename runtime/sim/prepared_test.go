@@ -15,6 +15,7 @@ import (
 	"github.com/zinc-compiler/zinc/numerics"
 	"github.com/zinc-compiler/zinc/runtime/sim"
 	"github.com/zinc-compiler/zinc/runtime/sim/interp"
+	"github.com/zinc-compiler/zinc/target"
 )
 
 // prepare binds buffers to all ports: inputs that hold in, and empty outputs.
@@ -77,7 +78,7 @@ func TestPreparedRunsEqualPlainOnes(t *testing.T) {
 		t.Run(s.name, func(t *testing.T) {
 			g := irbuild.New(uint64(i))
 			s.build(g)
-			c, err := compilePair(g.Program(), compile.Options{})
+			c, err := compilePair(g.Program(), compile.Options{Target: target.H13})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -125,7 +126,7 @@ func TestPreparedInPlace(t *testing.T) {
 	v, w := engineOnly.Input(4, 8), engineOnly.Input(4, 8)
 	engineOnly.Output(engineOnly.Op("add", "x", v, "y", 1.0), engineOnly.Op("sub", "x", w, "y", v), w)
 	for _, g := range []*irbuild.Graph{g, engineOnly} {
-		c, err := compilePair(g.Program(), compile.Options{})
+		c, err := compilePair(g.Program(), compile.Options{Target: target.H13})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -187,7 +188,7 @@ func TestPreparedInPlace(t *testing.T) {
 // States are in bound buffers or are kept by the function.
 func TestPreparedStates(t *testing.T) {
 	for _, cpu := range []bool{false, true} {
-		c, err := compilePair(counter(cpu), compile.Options{})
+		c, err := compilePair(counter(cpu), compile.Options{Target: target.H13})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -235,7 +236,7 @@ func counter(cpu bool) *ir.Program {
 func TestPreparedRefusals(t *testing.T) {
 	g := irbuild.New(1)
 	g.Output(g.Op("relu", "x", g.Input(3, 5)))
-	c, err := compilePair(g.Program(), compile.Options{})
+	c, err := compilePair(g.Program(), compile.Options{Target: target.H13})
 	if err != nil {
 		t.Fatal(err)
 	}

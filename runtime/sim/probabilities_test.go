@@ -13,6 +13,7 @@ import (
 	"github.com/zinc-compiler/zinc/passes"
 	"github.com/zinc-compiler/zinc/runtime/sim"
 	"github.com/zinc-compiler/zinc/runtime/sim/interp"
+	"github.com/zinc-compiler/zinc/target"
 )
 
 // TestLongRowsOfProbabilitiesKeepTheirMass multiplies the softmax of long rows with equal values, whose mean is the
@@ -64,7 +65,7 @@ func TestLongRowsOfProbabilitiesKeepTheirMass(t *testing.T) {
 				x, v := g.Input(1, 1, 4, n), g.Input(1, 1, n, 8)
 				y := f.of(g, x, v, n)
 				g.Output(y)
-				c, err := compilePair(g.Program(), compile.Options{Place: passes.PlaceEngine})
+				c, err := compilePair(g.Program(), compile.Options{Target: target.H13, Place: passes.PlaceEngine})
 				if err == nil {
 					err = c.onEngine()
 				}

@@ -13,6 +13,7 @@ import (
 	"github.com/zinc-compiler/zinc/passes"
 	"github.com/zinc-compiler/zinc/runtime/sim"
 	"github.com/zinc-compiler/zinc/runtime/sim/interp"
+	"github.com/zinc-compiler/zinc/target"
 )
 
 // divisors are 200 fp16 numbers: the extremes, the powers of two, small whole numbers, and others of both signs.
@@ -64,7 +65,7 @@ func TestFloorsOfQuotientsAreExact(t *testing.T) {
 			g.Output(y)
 			names[op] = y.Name
 		}
-		p, err := compilePair(g.Program(), compile.Options{Place: passes.PlaceEngine})
+		p, err := compilePair(g.Program(), compile.Options{Target: target.H13, Place: passes.PlaceEngine})
 		if err != nil {
 			t.Fatalf("divisor %g: %v", d, err)
 		}

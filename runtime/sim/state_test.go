@@ -14,6 +14,7 @@ import (
 	"github.com/zinc-compiler/zinc/numerics"
 	"github.com/zinc-compiler/zinc/runtime/sim"
 	"github.com/zinc-compiler/zinc/runtime/sim/interp"
+	"github.com/zinc-compiler/zinc/target"
 )
 
 // Two states change places and the old value of one is an output: no value is the
@@ -25,7 +26,7 @@ func TestStatesExchangeInPlace(t *testing.T) {
 	tensor<fp16, [2]> y = read_state(input = b);
 	write_state(input = a, data = y);
 	write_state(input = b, data = x);
-	} -> (x);`), compile.Options{})
+	} -> (x);`), compile.Options{Target: target.H13})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -106,7 +107,7 @@ func (h *casts) count(operand string) (count int) {
 
 // A state is cast to the device when the host has set it and from it when the host reads it, and never between runs.
 func TestStateStaysOnTheDevice(t *testing.T) {
-	c, err := compilePair(counter(false), compile.Options{})
+	c, err := compilePair(counter(false), compile.Options{Target: target.H13})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -162,7 +163,7 @@ func TestBufferOfOutputAndInputStaysOnTheDevice(t *testing.T) {
 	g := irbuild.New(1)
 	x, y := g.Input(2), g.Input(2)
 	g.Output(g.Op("add", "x", x, "y", y))
-	c, err := compilePair(g.Program(), compile.Options{})
+	c, err := compilePair(g.Program(), compile.Options{Target: target.H13})
 	if err != nil {
 		t.Fatal(err)
 	}

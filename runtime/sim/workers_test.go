@@ -11,6 +11,7 @@ import (
 	"github.com/zinc-compiler/zinc/numerics"
 	"github.com/zinc-compiler/zinc/runtime/sim"
 	"github.com/zinc-compiler/zinc/runtime/sim/interp"
+	"github.com/zinc-compiler/zinc/target"
 )
 
 // TestWorkersDoNotMatter runs a program with all kinds of tasks, each large enough to be divided, with 1, 2 and 8
@@ -42,7 +43,8 @@ func TestWorkersDoNotMatter(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := &compiled{}
-	if c.res, err = compile.All(context.Background(), p, compile.Options{Place: "engine"}); err != nil {
+	if c.res, err = compile.All(context.Background(), p,
+		compile.Options{Target: target.H13, Place: "engine"}); err != nil {
 		t.Fatal(err)
 	}
 	if n := c.res.Report.EngineOps; n < 10 {

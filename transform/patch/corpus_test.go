@@ -17,6 +17,7 @@ import (
 	"github.com/zinc-compiler/zinc/internal/npy"
 	"github.com/zinc-compiler/zinc/internal/shareddir"
 	"github.com/zinc-compiler/zinc/ir"
+	"github.com/zinc-compiler/zinc/target"
 	"github.com/zinc-compiler/zinc/transform/patch"
 )
 
@@ -38,6 +39,7 @@ func build(t testing.TB, path string, change func(p *ir.Program)) *model {
 		change(m.Program)
 	}
 	r, err := compile.All(context.Background(), m.Program, compile.Options{
+		Target:      target.H13,
 		SplitKernel: true,
 		Provenance:  true,
 		InputName:   filepath.Base(m.Path),

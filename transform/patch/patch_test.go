@@ -21,6 +21,7 @@ import (
 	"github.com/zinc-compiler/zinc/lower/td"
 	"github.com/zinc-compiler/zinc/runtime/sim"
 	"github.com/zinc-compiler/zinc/runtime/sim/interp"
+	"github.com/zinc-compiler/zinc/target"
 	"github.com/zinc-compiler/zinc/transform/patch"
 )
 
@@ -46,7 +47,8 @@ func made(t testing.TB, build func(g *graph), values map[string][]byte) *model {
 		v := g.weights[name]
 		v.Const = &ir.Const{Type: v.Type, Data: data}
 	}
-	r, err := compile.All(context.Background(), g.Program(), compile.Options{SplitKernel: true, Provenance: true})
+	r, err := compile.All(context.Background(), g.Program(),
+		compile.Options{Target: target.H13, SplitKernel: true, Provenance: true})
 	if err != nil {
 		t.Fatal(err)
 	}

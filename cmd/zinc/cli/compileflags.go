@@ -23,6 +23,9 @@ import (
 	"github.com/zinc-compiler/zinc/target"
 )
 
+// defaultTarget is the target without --target.
+const defaultTarget = "h13"
+
 // compileFlags are the flags of every command that compiles.
 type compileFlags struct {
 	target       string
@@ -63,7 +66,7 @@ func (c *compileFlags) files(f *pflag.FlagSet) {
 
 // form registers the flags that determine the bytes of a pair.
 func (c *compileFlags) form(f *pflag.FlagSet) {
-	f.StringVarP(&c.target, "target", "t", "h13", "hardware `TARGET`: "+strings.Join(target.Compiled(), ", "))
+	f.StringVarP(&c.target, "target", "t", defaultTarget, "hardware `TARGET`: "+strings.Join(target.Compiled(), ", "))
 	f.Var(newChoice(&c.precision, passes.PrecisionDeclared, passes.PrecisionFP16), "precision",
 		"fp32 operations: declared keeps them on the CPU, fp16 computes them in fp16 on the engine")
 	f.Var(newChoice(&c.place, passes.PlaceAuto, passes.PlaceCompute, passes.PlaceEngine), "place",

@@ -168,6 +168,7 @@ func (c *lintCommand) run(ctx context.Context, path string) error {
 			}
 			if err = c.printText(lintTints, func(w io.Writer) error {
 				return rep.Text(w, lint.TextOptions{
+					Target:  defaultTarget,
 					Model:   r.Model,
 					Path:    path,
 					All:     c.all,
@@ -299,7 +300,7 @@ func (c *lintCommand) lint(ctx context.Context, f *compileFlags, path string, fi
 			return nil, "", err
 		}
 		own := *f
-		own.target = target.H13.Name
+		own.target = defaultTarget
 		f = &own
 	}
 	if o.Compile, err = f.options(c.env, m.Path, p); err != nil {

@@ -59,7 +59,7 @@ lowers, not-worth-it one that would take longer on the engine.`,
 		},
 	}
 	f := cmd.Flags()
-	f.StringVarP(&targets, "target", "t", "h13", "hardware `TARGETS`, separated by commas, or all: "+
+	f.StringVarP(&targets, "target", "t", defaultTarget, "hardware `TARGETS`, separated by commas, or all: "+
 		strings.Join(target.Names(), ", "))
 	f.BoolVar(&natives, "native", false, "compare with what the hardware runs natively (text, json)")
 	f.BoolVar(&asJSON, "json", false, "print JSON, as --format json does")

@@ -13,6 +13,7 @@ import (
 	"github.com/zinc-compiler/zinc/compile"
 	"github.com/zinc-compiler/zinc/frontend"
 	"github.com/zinc-compiler/zinc/ir"
+	"github.com/zinc-compiler/zinc/target"
 )
 
 // TestInternalErrorWritesReproducer checks that an internal error, from a check of the pair or a
@@ -63,7 +64,7 @@ func TestInternalErrorWritesReproducer(t *testing.T) {
 		if got := len(m.Program.Funcs[0].Body.Ops); got != want {
 			t.Errorf("%d operations, want %d", got, want)
 		}
-		if _, err := compile.All(context.Background(), m.Program, compile.Options{}); err != nil {
+		if _, err := compile.All(context.Background(), m.Program, compile.Options{Target: target.H13}); err != nil {
 			t.Error(err)
 		}
 		m.Close()

@@ -16,6 +16,7 @@ import (
 	"github.com/zinc-compiler/zinc/passes"
 	"github.com/zinc-compiler/zinc/runtime/sim"
 	"github.com/zinc-compiler/zinc/runtime/sim/interp"
+	"github.com/zinc-compiler/zinc/target"
 )
 
 // array is a tensor as a definition writes it: an element for each index.
@@ -160,7 +161,7 @@ func (d *definitions) check(opset, op string, want array, args ...any) {
 		if d.cases%d.every != 0 {
 			return
 		}
-		r, err := compile.All(t.Context(), p, compile.Options{Place: passes.PlaceEngine})
+		r, err := compile.All(t.Context(), p, compile.Options{Target: target.H13, Place: passes.PlaceEngine})
 		if err != nil {
 			t.Fatal(err)
 		}

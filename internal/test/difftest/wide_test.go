@@ -23,7 +23,7 @@ func TestWideTensorsAreRight(t *testing.T) {
 			Seed:     uint64(i),
 			Numerics: []numerics.Mode{numerics.ANE, numerics.IEEE}[i%2],
 			Exact:    p.Exact,
-			Compile:  compile.Options{SplitKernel: i%3 == 0, Workers: 1, Place: passes.PlaceEngine},
+			Compile:  compile.Options{Target: target.H13, SplitKernel: i%3 == 0, Workers: 1, Place: passes.PlaceEngine},
 		}
 		if p.Exact {
 			s.Inputs = difftest.Integers(p.IR, s.Seed, p.Top)

@@ -15,6 +15,7 @@ import (
 	"github.com/zinc-compiler/zinc/runtime/sim/stack"
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/protocol"
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/trace"
+	"github.com/zinc-compiler/zinc/target"
 )
 
 // sums returns a model that adds n tensors and returns every tenth partial sum. Its tensors are more than a procedure
@@ -35,7 +36,8 @@ func sums(n int) *irbuild.Graph {
 // chained returns the pair of a sum of n tensors, and the compilation.
 func chained(t *testing.T, n int) (pair.Pair, *compile.Result) {
 	t.Helper()
-	r, err := compile.All(t.Context(), sums(n).Program(), compile.Options{Place: passes.PlaceEngine})
+	r, err := compile.All(t.Context(), sums(n).Program(),
+		compile.Options{Target: target.H13, Place: passes.PlaceEngine})
 	if err != nil {
 		t.Fatal(err)
 	}

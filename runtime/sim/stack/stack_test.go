@@ -19,6 +19,7 @@ import (
 	"github.com/zinc-compiler/zinc/runtime/sim"
 	"github.com/zinc-compiler/zinc/runtime/sim/interp"
 	"github.com/zinc-compiler/zinc/runtime/sim/stack"
+	"github.com/zinc-compiler/zinc/target"
 )
 
 // compiled returns the pair of the model at a path.
@@ -36,7 +37,7 @@ func reported(t testing.TB, path string) (pair.Pair, *compile.Report) {
 		t.Fatal(err)
 	}
 	defer m.Close()
-	r, err := compile.All(context.Background(), m.Program, compile.Options{})
+	r, err := compile.All(context.Background(), m.Program, compile.Options{Target: target.H13})
 	if err != nil {
 		t.Fatal(err)
 	}

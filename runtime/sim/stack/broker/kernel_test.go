@@ -15,6 +15,7 @@ import (
 	"github.com/zinc-compiler/zinc/internal/test/irbuild"
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/driver"
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/trace"
+	"github.com/zinc-compiler/zinc/target"
 )
 
 // machine is a broker on a device of its own.
@@ -297,7 +298,7 @@ func TestChainsKeepAnAccumulatorResident(t *testing.T) {
 	b, _ := machine(t, nil)
 	g := irbuild.New(1)
 	g.Output(g.Op("add", "x", g.Input(1, 8, 1, 32), "y", 1.0))
-	r, err := compile.All(t.Context(), g.Program(), compile.Options{SplitKernel: true})
+	r, err := compile.All(t.Context(), g.Program(), compile.Options{Target: target.H13, SplitKernel: true})
 	if err != nil {
 		t.Fatal(err)
 	}

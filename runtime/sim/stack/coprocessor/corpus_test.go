@@ -12,6 +12,7 @@ import (
 	"github.com/zinc-compiler/zinc/frontend"
 	"github.com/zinc-compiler/zinc/internal/shareddir"
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/loader"
+	"github.com/zinc-compiler/zinc/target"
 )
 
 // corpus are small real models, of one procedure and of several, with and
@@ -72,7 +73,7 @@ func TestRealContainersRunOnTheDevice(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer m.Close()
-			r, err := compile.All(context.Background(), m.Program, compile.Options{})
+			r, err := compile.All(context.Background(), m.Program, compile.Options{Target: target.H13})
 			if err != nil {
 				t.Fatal(err)
 			}

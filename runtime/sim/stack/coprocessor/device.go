@@ -28,7 +28,7 @@ type Config struct {
 	Numerics engine.Numerics        // of the engine
 	Workers  int                    // goroutines of one task; 0 means GOMAXPROCS
 	MaxWork  int64                  // limit of the products or elements of one task; 0 means the engine's own
-	Target   *target.Table          // whose times the tasks take; nil: the M1
+	Target   *target.Table          // whose times the tasks take
 	Kernel   *firmware.KernelConfig // nil: firmware.DefaultKernel
 	// Doorbell is called from Run with the register and the value of each store of the firmware to a host doorbell.
 	Doorbell func(reg uint64, value uint32)
@@ -91,13 +91,12 @@ func New(cfg Config) (*Device, error) {
 		return nil, errors.New("coprocessor: Config.Unit is nil; every access of the engine is translated")
 	case cfg.Clock == nil:
 		return nil, errors.New("coprocessor: Config.Clock is nil; the firmware's deadlines need one")
+	case cfg.Target == nil:
+		return nil, errors.New("coprocessor: Config.Target is nil; the times of tasks are those of a target")
 	}
 	if cfg.Kernel == nil {
 		k := firmware.DefaultKernel
 		cfg.Kernel = &k
-	}
-	if cfg.Target == nil {
-		cfg.Target = target.H13
 	}
 	w, err := translation.NewRebase(translation.FirmwareHigh<<32, 0, translation.ApertureSize)
 	if err != nil {

@@ -54,6 +54,7 @@ func newHost(t testing.TB, change func(*Config)) *host {
 	cfg := Config{
 		Unit:     h.unit,
 		Clock:    h.clock,
+		Target:   target.H13,
 		Workers:  1,
 		Doorbell: func(reg uint64, v uint32) { h.bells = append(h.bells, bell{reg, v}) },
 	}
@@ -419,7 +420,7 @@ func containerOf(t testing.TB, build func(g *irbuild.Graph)) []byte {
 	t.Helper()
 	g := irbuild.New(1)
 	build(g)
-	r, err := compile.All(context.Background(), g.Program(), compile.Options{SplitKernel: true})
+	r, err := compile.All(context.Background(), g.Program(), compile.Options{Target: target.H13, SplitKernel: true})
 	if err != nil {
 		t.Fatal(err)
 	}

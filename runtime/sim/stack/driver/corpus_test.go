@@ -55,7 +55,8 @@ func TestRealContainersRunThroughTheDriver(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer m.Close()
-			r, err := compile.All(context.Background(), m.Program, compile.Options{SplitKernel: true})
+			r, err := compile.All(context.Background(), m.Program,
+				compile.Options{Target: target.H13, SplitKernel: true})
 			if err != nil {
 				t.Fatal(err)
 			}

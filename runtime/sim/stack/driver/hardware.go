@@ -14,6 +14,7 @@ import (
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/protocol"
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/trace"
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/translation"
+	"github.com/zinc-compiler/zinc/target"
 )
 
 // EndpointNames are the services that EnableRTBuddyEndpoints tries, in order
@@ -68,6 +69,7 @@ func newHardware(d *Device) (*hardware, error) {
 	var err error
 	h.cop, err = coprocessor.New(coprocessor.Config{
 		Unit: d.unit, Clock: d.clock, Trace: cfg.Trace, Inject: cfg.Inject, Strict: cfg.Strict,
+		Target:   target.BySubtype(CPUSubtype),
 		Numerics: cfg.Numerics, Workers: cfg.Workers, MaxWork: cfg.MaxWork,
 		SecondWake: cfg.SecondWake, Terminal: cfg.Terminal, Doorbell: h.interrupt,
 		Tasks: cfg.Tasks,

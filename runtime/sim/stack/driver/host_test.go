@@ -86,7 +86,7 @@ func graph(build func(*irbuild.Graph)) func(testing.TB) []byte {
 	once := sync.OnceValues(func() ([]byte, error) {
 		g := irbuild.New(1)
 		build(g)
-		r, err := compile.All(context.Background(), g.Program(), compile.Options{SplitKernel: true})
+		r, err := compile.All(context.Background(), g.Program(), compile.Options{Target: target.H13, SplitKernel: true})
 		if err != nil {
 			return nil, err
 		}

@@ -16,6 +16,7 @@ import (
 	"github.com/zinc-compiler/zinc/runtime/sim/interp"
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/e5rt"
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/loader"
+	"github.com/zinc-compiler/zinc/target"
 )
 
 // compileModel is zinc's compiler as the runtime calls it.
@@ -25,7 +26,7 @@ func compileModel(ctx context.Context, path string) (pair.Pair, error) {
 		return pair.Pair{}, err
 	}
 	defer m.Close()
-	r, err := compile.All(ctx, m.Program, compile.Options{InputName: "model"})
+	r, err := compile.All(ctx, m.Program, compile.Options{Target: target.H13, InputName: "model"})
 	if err != nil {
 		return pair.Pair{}, err
 	}

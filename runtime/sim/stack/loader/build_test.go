@@ -148,7 +148,7 @@ func compiled(t testing.TB, name string, split bool) []byte {
 		t.Fatal(err)
 	}
 	defer m.Close()
-	r, err := compile.All(context.Background(), m.Program, compile.Options{SplitKernel: split})
+	r, err := compile.All(context.Background(), m.Program, compile.Options{Target: target.H13, SplitKernel: split})
 	if err != nil {
 		t.Fatal(err)
 	}
