@@ -87,12 +87,8 @@ func acceptTable(op *ir.Op, l *limits) error {
 	return l.tensors(op)
 }
 
-func lowerTable(b *builder, op *ir.Op) error {
+func lowerTable(b *builder, op *ir.Op, x *surf) error {
 	a, bias, err := activation(op)
-	if err != nil {
-		return err
-	}
-	x, err := b.tensor(op.Arg(ir.ParamX))
 	if err != nil {
 		return err
 	}

@@ -165,11 +165,7 @@ func lowerLogicalNot(b *builder, op *ir.Op) error {
 	return nil
 }
 
-func lowerSign(b *builder, op *ir.Op) error {
-	x, err := b.tensor(op.Arg(ir.ParamX))
-	if err != nil {
-		return err
-	}
+func lowerSign(b *builder, op *ir.Op, x *surf) error {
 	b.tableTask(weights.Steps(0, -1, 0, 1), x, b.resultOf(op.Results[0]))
 	return nil
 }

@@ -115,12 +115,8 @@ func (g *convGeometry) rowBytes(t *target.Table, channels, width int64) int64 {
 	return (channels*align(width*elemBytes, t.L2Granule) + maxRowPad(t)) * g.kh
 }
 
-func lowerConv(b *builder, op *ir.Op) error {
+func lowerConv(b *builder, op *ir.Op, x *surf) error {
 	g, err := geometry(op)
-	if err != nil {
-		return err
-	}
-	x, err := b.tensor(op.Arg(ir.ParamX))
 	if err != nil {
 		return err
 	}

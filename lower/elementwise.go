@@ -275,21 +275,13 @@ func (b *builder) nearby(y, dst *surf) *surf {
 }
 
 // lowerSquare multiplies a tensor by itself.
-func lowerSquare(b *builder, op *ir.Op) error {
-	x, err := b.tensor(op.Arg(ir.ParamX))
-	if err != nil {
-		return err
-	}
+func lowerSquare(b *builder, op *ir.Op, x *surf) error {
 	b.pairwise(td.PEMultiply, x, x, b.resultOf(op.Results[0]))
 	return nil
 }
 
 // lowerAbs takes the absolute value on the planar engine.
-func lowerAbs(b *builder, op *ir.Op) error {
-	x, err := b.tensor(op.Arg(ir.ParamX))
-	if err != nil {
-		return err
-	}
+func lowerAbs(b *builder, op *ir.Op, x *surf) error {
 	b.pointwise(func(int64) *draft {
 		d := planar(td.PlanarOne)
 		d.pe.cond = td.CondAbs
@@ -299,11 +291,7 @@ func lowerAbs(b *builder, op *ir.Op) error {
 }
 
 // lowerRelu clamps at zero on the neural engine, or leaves the clamp to the sum that follows.
-func lowerRelu(b *builder, op *ir.Op) error {
-	x, err := b.tensor(op.Arg(ir.ParamX))
-	if err != nil {
-		return err
-	}
+func lowerRelu(b *builder, op *ir.Op, x *surf) error {
 	if b.clampsSource(op) {
 		b.vals[op.Results[0]], b.clamped[op.Results[0]] = x, true
 		return nil
@@ -346,11 +334,7 @@ func clipTable(op *ir.Op) (*weights.Activation, error) {
 }
 
 // lowerClip clamps on both sides, leaving out an infinite bound.
-func lowerClip(b *builder, op *ir.Op) error {
-	x, err := b.tensor(op.Arg(ir.ParamX))
-	if err != nil {
-		return err
-	}
+func lowerClip(b *builder, op *ir.Op, x *surf) error {
 	lo, hi, ok := clipBounds(op)
 	if !ok {
 		return fmt.Errorf("clip needs constant bounds")

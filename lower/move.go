@@ -182,11 +182,7 @@ func acceptReshape(op *ir.Op, l *limits) error {
 }
 
 // lowerReshape changes the dimensions of the same elements.
-func lowerReshape(b *builder, op *ir.Op) error {
-	x, err := b.tensor(op.Arg(ir.ParamX))
-	if err != nil {
-		return err
-	}
+func lowerReshape(b *builder, op *ir.Op, x *surf) error {
 	y := op.Results[0]
 	dims := tensorDims(y.Type)
 	if v := x.reshape(dims); v != nil {
@@ -208,20 +204,12 @@ func lowerReshape(b *builder, op *ir.Op) error {
 }
 
 // lowerAlias makes the result a name of the operand.
-func lowerAlias(b *builder, op *ir.Op) error {
-	x, err := b.tensor(op.Arg(ir.ParamX))
-	if err != nil {
-		return err
-	}
+func lowerAlias(b *builder, op *ir.Op, x *surf) error {
 	b.vals[op.Results[0]] = x
 	return nil
 }
 
-func lowerTranspose(b *builder, op *ir.Op) error {
-	x, err := b.tensor(op.Arg(ir.ParamX))
-	if err != nil {
-		return err
-	}
+func lowerTranspose(b *builder, op *ir.Op, x *surf) error {
 	perm, err := ir.Perm(op)
 	if err != nil {
 		return err
@@ -371,11 +359,7 @@ func repeatsRows(op *ir.Op) bool {
 
 // lowerTile broadcasts the operand over the result (tile_r_1x8x1x375_reps_113751 and
 // tile_r_1x1x375_reps_13751, each with the relu that follows).
-func lowerTile(b *builder, op *ir.Op) error {
-	x, err := b.tensor(op.Arg(ir.ParamX))
-	if err != nil {
-		return err
-	}
+func lowerTile(b *builder, op *ir.Op, x *surf) error {
 	e, err := b.epilogueOf(op)
 	if err != nil {
 		return err
@@ -413,11 +397,7 @@ func (b *builder) transposedTemp(dst *surf) *surf {
 	return b.temp(d)
 }
 
-func lowerSplit(b *builder, op *ir.Op) error {
-	x, err := b.tensor(op.Arg(ir.ParamX))
-	if err != nil {
-		return err
-	}
+func lowerSplit(b *builder, op *ir.Op, x *surf) error {
 	axis, err := ir.AxisAttr(op, ir.ParamAxis, op.Arg(ir.ParamX).Type.Rank())
 	if err != nil {
 		return err
@@ -456,11 +436,7 @@ func acceptSlice(op *ir.Op, l *limits) error {
 	return nil
 }
 
-func lowerSlice(b *builder, op *ir.Op) error {
-	x, err := b.tensor(op.Arg(ir.ParamX))
-	if err != nil {
-		return err
-	}
+func lowerSlice(b *builder, op *ir.Op, x *surf) error {
 	a, err := ir.SliceAttrs(op)
 	if err != nil {
 		return err
@@ -494,11 +470,7 @@ func acceptPad(op *ir.Op, l *limits) error {
 }
 
 // lowerPad fills the result with the constant and copies the tensor into it.
-func lowerPad(b *builder, op *ir.Op) error {
-	x, err := b.tensor(op.Arg(ir.ParamX))
-	if err != nil {
-		return err
-	}
+func lowerPad(b *builder, op *ir.Op, x *surf) error {
 	pad, _ := ir.ArgInts(op, ir.ParamPad)
 	c, _ := ir.ArgFloat(op, ir.ParamConstantVal)
 	dst := b.resultOf(op.Results[0])

@@ -39,12 +39,8 @@ func acceptLayerNorm(op *ir.Op, l *limits) error {
 // lowerLayerNorm emits the recorded three steps: mean; reciprocal deviation in
 // one pass over both operands; (x - mean) * rstd with the pair in L2. Scale and
 // shift follow as products and sums with constants.
-func lowerLayerNorm(b *builder, op *ir.Op) error {
+func lowerLayerNorm(b *builder, op *ir.Op, x *surf) error {
 	axes, err := ir.LayerNormAxes(op)
-	if err != nil {
-		return err
-	}
-	x, err := b.tensor(op.Arg(ir.ParamX))
 	if err != nil {
 		return err
 	}

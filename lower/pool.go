@@ -43,12 +43,8 @@ func acceptPool(op *ir.Op, l *limits) error {
 
 // lowerPool slides a window on the planar engine (modelled: no recorded
 // program pools).
-func lowerPool(b *builder, op *ir.Op) error {
+func lowerPool(b *builder, op *ir.Op, x *surf) error {
 	a, err := ir.PoolAttrs(op)
-	if err != nil {
-		return err
-	}
-	x, err := b.tensor(op.Arg(ir.ParamX))
 	if err != nil {
 		return err
 	}

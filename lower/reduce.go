@@ -82,12 +82,8 @@ func (l *limits) channels(t ir.Type, axis int) error {
 	return nil
 }
 
-func lowerReduce(b *builder, op *ir.Op) error {
+func lowerReduce(b *builder, op *ir.Op, x *surf) error {
 	a, err := ir.ReduceAttrs(op)
-	if err != nil {
-		return err
-	}
-	x, err := b.tensor(op.Arg(ir.ParamX))
 	if err != nil {
 		return err
 	}

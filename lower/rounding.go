@@ -20,11 +20,7 @@ var roundings = map[*ir.Operation]rounding{
 
 // lowerRounding computes floor(x) as the integral part, less one if the fractional part is negative, and ceil(x)
 // likewise.
-func lowerRounding(b *builder, op *ir.Op) error {
-	x, err := b.tensor(op.Arg(ir.ParamX))
-	if err != nil {
-		return err
-	}
+func lowerRounding(b *builder, op *ir.Op, x *surf) error {
 	r := roundings[op.Def.Operation]
 	dst := b.resultOf(op.Results[0])
 	fraction, correction, whole := b.between(x.dims), b.between(x.dims), b.between(x.dims)
@@ -54,11 +50,7 @@ var beyondHalf = weights.Around(-0.5, 0.5, -1, 0, 1)
 // lowerRound adds to the integral part of x what the fractional part rounds to, with ties to the even number
 // (composed). A tie is moved away from zero if the integral part is odd, so that half of it has a fractional part of
 // 1/2.
-func lowerRound(b *builder, op *ir.Op) error {
-	x, err := b.tensor(op.Arg(ir.ParamX))
-	if err != nil {
-		return err
-	}
+func lowerRound(b *builder, op *ir.Op, x *surf) error {
 	dst := b.resultOf(op.Results[0])
 	temp := func() *surf { return b.temp(x.dims) }
 	whole, fraction, half, move, moved, carry := temp(), temp(), temp(), temp(), temp(), temp()

@@ -24,7 +24,7 @@ type Rule struct {
 // Rules is the only list of rules.
 var Rules = []*Rule{
 	{
-		Name: "convolution", Ops: ops{ir.OpConv}, accept: acceptConv, lower: lowerConv,
+		Name: "convolution", Ops: ops{ir.OpConv}, accept: acceptConv, lower: ofX(lowerConv),
 		Doc: "multiply tasks, cut so that kernels stay resident",
 		limits: []string{target.RuleRuntime, target.RuleSpatialRank, target.RuleKernel, target.RuleStride,
 			target.RulePadding, target.RuleGroups, target.RuleKernelBytes, target.RuleWorkingSet},
@@ -45,24 +45,24 @@ var Rules = []*Rule{
 		limits: []string{target.RuleConstants, target.RuleReciprocal},
 	},
 	{
-		Name: "square", Ops: ops{ir.OpSquare}, accept: acceptMove, lower: lowerSquare,
+		Name: "square", Ops: ops{ir.OpSquare}, accept: acceptMove, lower: ofX(lowerSquare),
 		Doc: "planar product with itself",
 	},
 	{
-		Name: "abs", Ops: ops{ir.OpAbs}, accept: acceptMove, lower: lowerAbs,
+		Name: "abs", Ops: ops{ir.OpAbs}, accept: acceptMove, lower: ofX(lowerAbs),
 		Doc: "planar absolute value",
 	},
 	{
-		Name: "relu", Ops: ops{ir.OpRelu}, accept: acceptMove, lower: lowerRelu,
+		Name: "relu", Ops: ops{ir.OpRelu}, accept: acceptMove, lower: ofX(lowerRelu),
 		Doc: "neural-engine clamp",
 	},
 	{
-		Name: "clip", Ops: ops{ir.OpClip, ir.OpRelu6}, accept: acceptClip, lower: lowerClip,
+		Name: "clip", Ops: ops{ir.OpClip, ir.OpRelu6}, accept: acceptClip, lower: ofX(lowerClip),
 		Doc:    "a table of two lines between the bounds",
 		limits: []string{target.RuleRuntime},
 	},
 	{
-		Name: "table", Ops: tabled(), accept: acceptTable, lower: lowerTable,
+		Name: "table", Ops: tabled(), accept: acceptTable, lower: ofX(lowerTable),
 		Doc:    "lookup table of 33 knots",
 		limits: []string{target.RuleRuntime, target.RuleActivation},
 	},
@@ -82,15 +82,15 @@ var Rules = []*Rule{
 		limits: []string{target.RuleConstants},
 	},
 	{
-		Name: "sign", Ops: ops{ir.OpSign}, accept: acceptMove, lower: lowerSign,
+		Name: "sign", Ops: ops{ir.OpSign}, accept: acceptMove, lower: ofX(lowerSign),
 		Doc: "a table (composed)",
 	},
 	{
-		Name: "rounding", Ops: ops{ir.OpCeil, ir.OpFloor}, accept: acceptMove, lower: lowerRounding,
+		Name: "rounding", Ops: ops{ir.OpCeil, ir.OpFloor}, accept: acceptMove, lower: ofX(lowerRounding),
 		Doc: "tables of the parts before and after the point, and of the sign of the latter; a sum",
 	},
 	{
-		Name: "round", Ops: ops{ir.OpRound}, accept: acceptMove, lower: lowerRound,
+		Name: "round", Ops: ops{ir.OpRound}, accept: acceptMove, lower: ofX(lowerRound),
 		Doc: "as rounding, with ties moved by the half of the part before the point (composed)",
 	},
 	{
@@ -98,22 +98,22 @@ var Rules = []*Rule{
 		Doc: "between booleans and fp16: a table",
 	},
 	{
-		Name: "reduce", Ops: keys(reductions), accept: acceptReduce, lower: lowerReduce,
+		Name: "reduce", Ops: keys(reductions), accept: acceptReduce, lower: ofX(lowerReduce),
 		Doc:    "planar engine over rows, neural engine over channels",
 		limits: []string{target.RuleAxes, target.RuleWorkingSet},
 	},
 	{
-		Name: "softmax", Ops: ops{ir.OpSoftmax}, accept: acceptSoftmax, lower: lowerSoftmax,
+		Name: "softmax", Ops: ops{ir.OpSoftmax}, accept: acceptSoftmax, lower: ofX(lowerSoftmax),
 		Doc:    "maximum, difference, 2^t by table, reciprocal of the sum, product",
 		limits: []string{target.RuleWorkingSet},
 	},
 	{
-		Name: "layer_norm", Ops: ops{ir.OpLayerNorm}, accept: acceptLayerNorm, lower: lowerLayerNorm,
+		Name: "layer_norm", Ops: ops{ir.OpLayerNorm}, accept: acceptLayerNorm, lower: ofX(lowerLayerNorm),
 		Doc:    "mean, reciprocal deviation, normalisation with the pair in L2; scale and shift as constants",
 		limits: []string{target.RuleAxes, target.RuleRuntime, target.RuleWorkingSet},
 	},
 	{
-		Name: "pool", Ops: ops{ir.OpMaxPool, ir.OpAvgPool}, accept: acceptPool, lower: lowerPool,
+		Name: "pool", Ops: ops{ir.OpMaxPool, ir.OpAvgPool}, accept: acceptPool, lower: ofX(lowerPool),
 		Doc: "planar window (modelled)",
 		limits: []string{target.RuleSpatialRank, target.RuleWindow, target.RuleStride, target.RulePadding,
 			target.RuleCeilMode},
@@ -128,31 +128,31 @@ var Rules = []*Rule{
 		Doc: "copies along a new axis",
 	},
 	{
-		Name: "tile", Ops: ops{ir.OpTile}, accept: acceptTile, lower: lowerTile,
+		Name: "tile", Ops: ops{ir.OpTile}, accept: acceptTile, lower: ofX(lowerTile),
 		Doc:    "one planar task that reads each row several times",
 		limits: []string{target.RuleRuntime, target.RuleAxes},
 	},
 	{
-		Name: "split", Ops: ops{ir.OpSplit}, accept: acceptMove, lower: lowerSplit,
+		Name: "split", Ops: ops{ir.OpSplit}, accept: acceptMove, lower: ofX(lowerSplit),
 		Doc: "views",
 	},
 	{
-		Name: "slice", Ops: ops{ir.OpSliceByIndex, ir.OpSliceBySize}, accept: acceptSlice, lower: lowerSlice,
+		Name: "slice", Ops: ops{ir.OpSliceByIndex, ir.OpSliceBySize}, accept: acceptSlice, lower: ofX(lowerSlice),
 		Doc:    "views",
 		limits: []string{target.RuleSlice},
 	},
 	{
-		Name: "pad", Ops: ops{ir.OpPad}, accept: acceptPad, lower: lowerPad,
+		Name: "pad", Ops: ops{ir.OpPad}, accept: acceptPad, lower: ofX(lowerPad),
 		Doc:    "fill and copy",
 		limits: []string{target.RulePadMode, target.RuleRuntime},
 	},
 	{
-		Name: "transpose", Ops: ops{ir.OpTranspose}, accept: acceptMove, lower: lowerTranspose,
+		Name: "transpose", Ops: ops{ir.OpTranspose}, accept: acceptMove, lower: ofX(lowerTranspose),
 		Doc: "a view, or a pass that exchanges channels and width",
 	},
 	{
 		Name: "reshape", Ops: ops{ir.OpReshape, ir.OpExpandDims, ir.OpSqueeze}, accept: acceptReshape,
-		lower: lowerReshape,
+		lower: ofX(lowerReshape),
 		Doc: "a view where rows stay whole, else two exchanges of rows and columns, or a copy through single " +
 			"elements",
 		limits: []string{target.RuleRows},
@@ -168,12 +168,23 @@ var Rules = []*Rule{
 			"an element (composed)",
 	},
 	{
-		Name: "identity", Ops: ops{ir.OpIdentity}, accept: acceptMove, lower: lowerAlias,
+		Name: "identity", Ops: ops{ir.OpIdentity}, accept: acceptMove, lower: ofX(lowerAlias),
 		Doc: "nothing",
 	},
 }
 
 type ops = []*ir.Operation
+
+// ofX is the rule of an operation whose operand x is a tensor.
+func ofX(lower func(b *builder, op *ir.Op, x *surf) error) func(b *builder, op *ir.Op) error {
+	return func(b *builder, op *ir.Op) error {
+		x, err := b.tensor(op.Arg(ir.ParamX))
+		if err != nil {
+			return err
+		}
+		return lower(b, op, x)
+	}
+}
 
 // Moves reports whether a rule moves data and computes nothing.
 func (r *Rule) Moves() bool { return r.Ops[0].Class == ir.Movement }

@@ -37,12 +37,8 @@ var softmaxForms = []form[*softmax]{
 	{"channels", nil, softmaxByNeural},
 }
 
-func lowerSoftmax(b *builder, op *ir.Op) error {
+func lowerSoftmax(b *builder, op *ir.Op, x *surf) error {
 	axis, err := ir.AxisAttr(op, ir.ParamAxis, op.Arg(ir.ParamX).Type.Rank())
-	if err != nil {
-		return err
-	}
-	x, err := b.tensor(op.Arg(ir.ParamX))
 	if err != nil {
 		return err
 	}
