@@ -60,31 +60,21 @@ func (c *client) gateChaining() (Return, error) {
 }
 
 // programChainingPrepare is selector 9: it creates a chain of a procedure.
-func (c *client) programChainingPrepare(a *IOExternalMethodArguments) Return {
-	if _, r := c.session(a); r != Success {
-		return r
-	}
-	if r, err := c.gateChaining(); r != Success {
-		return c.fail(a, r, err)
-	}
-	var args chainingArgs
-	if err := chainingIn.decode(a.StructureInput, &args); err != nil {
-		return c.fail(a, BadArgument, err)
-	}
+func (c *client) programChainingPrepare(args *chainingArgs, a *IOExternalMethodArguments) (Return, error) {
 	i, r, err := c.find(args.token)
 	if r != Success {
-		return c.fail(a, r, err)
+		return r, err
 	}
 	if !i.prepared.Load() {
-		return c.failf(a, NotReady, "driver: token %#x is not prepared", args.token)
+		return NotReady, fmt.Errorf("driver: token %#x is not prepared", args.token)
 	}
 	if uint64(args.procedure) >= uint64(len(i.p.procs)) {
-		return c.failf(a, BadArgument, "driver: ANEProgramChainingPrepareArgs, byte 0x8, procedure = %d: the "+
+		return BadArgument, fmt.Errorf("driver: ANEProgramChainingPrepareArgs, byte 0x8, procedure = %d: the "+
 			"program has %d", args.procedure, len(i.p.procs))
 	}
 	x := &chain{client: c, inst: i, procedure: args.procedure, proc: &i.p.procs[args.procedure]}
 	if len(x.proc.inputs) > protocol.MaxInputBuffers {
-		return c.failf(a, Unsupported, "driver: procedure %q has %d inputs; a trigger can have %d", x.proc.name,
+		return Unsupported, fmt.Errorf("driver: procedure %q has %d inputs; a trigger can have %d", x.proc.name,
 			len(x.proc.inputs), protocol.MaxInputBuffers)
 	}
 	x.inputs, x.outputs = make([]chained, len(x.proc.inputs)), make([]chained, len(x.proc.outputs))
@@ -108,7 +98,7 @@ func (c *client) programChainingPrepare(a *IOExternalMethodArguments) Return {
 		return Success, nil
 	})
 	if r != Success {
-		return c.fail(a, r, err)
+		return r, err
 	}
 	out := chainingReply{
 		chain:   uint64(x.handle),
@@ -117,7 +107,7 @@ func (c *client) programChainingPrepare(a *IOExternalMethodArguments) Return {
 	}
 	clear(a.StructureOutput)
 	chainingOut.encode(a.StructureOutput, &out)
-	return Success
+	return Success, nil
 }
 
 // chain finds the chain of a token that the client may use.
@@ -140,45 +130,34 @@ func (c *client) chain(token uint64, procedure uint32) (*chain, Return, error) {
 
 // programOutputSetEnqueue is direct-path selector 3: it enqueues the output
 // buffer set that the next execution writes.
-func (c *client) programOutputSetEnqueue(a *IOExternalMethodArguments) Return {
-	if _, r := c.session(a); r != Success {
-		return r
-	}
-	if r, err := c.gateChaining(); r != Success {
-		return c.fail(a, r, err)
-	}
-	var args outputSetArgs
-	if err := outputSetIn.decode(a.StructureInput, &args); err != nil {
-		return c.fail(a, BadArgument, err)
-	}
+func (c *client) programOutputSetEnqueue(args *outputSetArgs, _ *IOExternalMethodArguments) (Return, error) {
 	x, r, err := c.chain(args.chain, args.procedure)
 	if r != Success {
-		return c.fail(a, r, err)
+		return r, err
 	}
 	switch {
 	case args.set != 0:
-		return c.failf(a, BadArgument, "driver: ANEProgramOutputSetEnqueueArgs, byte 0xc, output buffer set is %d, "+
+		return BadArgument, fmt.Errorf("driver: ANEProgramOutputSetEnqueueArgs, byte 0xc, output buffer set is %d, "+
 			"want 0, the only set", args.set)
 	case int(args.count) != len(x.proc.outputs):
-		return c.failf(a, BadArgument, "driver: ANEProgramOutputSetEnqueueArgs, byte 0x18, surfaces = %d: "+
+		return BadArgument, fmt.Errorf("driver: ANEProgramOutputSetEnqueueArgs, byte 0x18, surfaces = %d: "+
 			"procedure %q has %d outputs", args.count, x.proc.name, len(x.proc.outputs))
 	}
 	ids, ok := c.task.memory(args.surfaces, 4*uint64(args.count))
 	if !ok {
-		return c.failf(a, BadArgument, "driver: ANEProgramOutputSetEnqueueArgs, byte 0x10: no %d surface "+
+		return BadArgument, fmt.Errorf("driver: ANEProgramOutputSetEnqueueArgs, byte 0x10: no %d surface "+
 			"identifiers at %#x", args.count, args.surfaces)
 	}
 	set := make([][]byte, args.count)
 	for i := range set {
 		if set[i], r, err = c.portSurface(binary.LittleEndian.Uint32(ids[4*i:]), x.proc.outputs[i].Name,
 			x.proc.outputs[i].Size); r != Success {
-			return c.fail(a, r, err)
+			return r, err
 		}
 	}
-	r, err = c.d.gated(c, "ANEDriver::ANE_ProgramOutputSetEnqueue", func(deadline time.Duration) (Return, error) {
+	return c.d.gated(c, "ANEDriver::ANE_ProgramOutputSetEnqueue", func(deadline time.Duration) (Return, error) {
 		return c.d.hw.enqueue(x, set, deadline)
 	})
-	return c.fail(a, r, err)
 }
 
 // portSurface finds a surface for a port.
@@ -256,54 +235,40 @@ func (h *hardware) enqueue(x *chain, set [][]byte, deadline time.Duration) (Retu
 
 // programInputsReady is direct-path selector 4: it triggers the chain, over the
 // same doorbell path as selector 2.
-func (c *client) programInputsReady(a *IOExternalMethodArguments) Return {
-	if _, r := c.session(a); r != Success {
-		return r
-	}
-	if r, err := c.gateChaining(); r != Success {
-		return c.fail(a, r, err)
-	}
-	var args inputsReadyArgs
-	if err := inputsReadyIn.decode(a.StructureInput, &args); err != nil {
-		return c.fail(a, BadArgument, err)
-	}
+func (c *client) programInputsReady(args *inputsReadyArgs, _ *IOExternalMethodArguments) (Return, error) {
 	x, r, err := c.chain(args.chain, args.procedure)
 	if r != Success {
-		return c.fail(a, r, err)
+		return r, err
 	}
 	switch {
 	case args.count > uint32(len(x.proc.inputs)):
-		return c.failf(a, BadArgument, "driver: ANEProgramInputsReadyArgs, byte 0x14, buffers = %d: procedure %q "+
+		return BadArgument, fmt.Errorf("driver: ANEProgramInputsReadyArgs, byte 0x14, buffers = %d: procedure %q "+
 			"has %d inputs", args.count, x.proc.name, len(x.proc.inputs))
 	case args.doorbell != coprocessor.BellLoop:
-		return c.failf(a, BadArgument, "driver: ANEProgramInputsReadyArgs, byte 0x18, doorbell index = %d: "+
+		return BadArgument, fmt.Errorf("driver: ANEProgramInputsReadyArgs, byte 0x18, doorbell index = %d: "+
 			"requests ring %d", args.doorbell, coprocessor.BellLoop)
 	}
 	given := make([][]byte, len(x.proc.inputs))
 	for i := range args.buffers[:args.count] {
 		b := &args.buffers[i]
 		if uint64(b.port) >= uint64(len(given)) || given[b.port] != nil {
-			return c.failf(a, BadArgument,
-				"driver: ANEProgramInputsReadyArgs, byte %#x, port is %d; want each of the %d ports once", 0x24+24*i,
-				b.port,
-				len(given))
+			return BadArgument, fmt.Errorf("driver: ANEProgramInputsReadyArgs, byte %#x, port is %d; want each of the "+
+				"%d ports once", 0x24+24*i, b.port, len(given))
 		}
 		port := x.proc.inputs[b.port]
 		s, ok := c.task.surface(b.surface)
 		if !ok {
-			return c.failf(a, NotFound, "driver: the task has no surface %#x", b.surface)
+			return NotFound, fmt.Errorf("driver: the task has no surface %#x", b.surface)
 		}
 		if b.offset > uint64(len(s)) || b.size != port.Size || b.size > uint64(len(s))-b.offset {
-			return c.failf(a, BadArgument,
-				"driver: ANEProgramInputsReadyArgs, byte %#x: got %d bytes at %d of a surface of %d; port %q takes %d",
-				0x28+24*i, b.size, b.offset, len(s), port.Name, port.Size)
+			return BadArgument, fmt.Errorf("driver: ANEProgramInputsReadyArgs, byte %#x: got %d bytes at %d of a "+
+				"surface of %d; port %q takes %d", 0x28+24*i, b.size, b.offset, len(s), port.Name, port.Size)
 		}
 		given[b.port] = s[b.offset : b.offset+b.size : b.offset+b.size]
 	}
-	r, err = c.d.gated(c, "ANEDriver::ANE_ProgramInputsReady", func(deadline time.Duration) (Return, error) {
+	return c.d.gated(c, "ANEDriver::ANE_ProgramInputsReady", func(deadline time.Duration) (Return, error) {
 		return c.d.hw.trigger(x, given, args.timestamp, args.doorbell, deadline)
 	})
-	return c.fail(a, r, err)
 }
 
 // wireTrigger is the trigger's identifier on the execution loop's channel.
@@ -455,22 +420,12 @@ func (h *hardware) invalidate(x *chain) {
 
 // programChainingSetActiveProcedure is direct-path selector 8: it makes the chain the active member of a group of
 // chains that share buffers; group 0 removes it from its group.
-func (c *client) programChainingSetActiveProcedure(a *IOExternalMethodArguments) Return {
-	if _, r := c.session(a); r != Success {
-		return r
-	}
-	if r, err := c.gateChaining(); r != Success {
-		return c.fail(a, r, err)
-	}
-	var args activeArgs
-	if err := activeIn.decode(a.StructureInput, &args); err != nil {
-		return c.fail(a, BadArgument, err)
-	}
+func (c *client) programChainingSetActiveProcedure(args *activeArgs, _ *IOExternalMethodArguments) (Return, error) {
 	x, r, err := c.chain(args.chain, args.procedure)
 	if r != Success {
-		return c.fail(a, r, err)
+		return r, err
 	}
-	r, err = c.d.gated(c, "ANEDriver::ANE_ProgramChainingSetActiveProcedure", func(deadline time.Duration) (Return,
+	return c.d.gated(c, "ANEDriver::ANE_ProgramChainingSetActiveProcedure", func(deadline time.Duration) (Return,
 		error) {
 		if r, err := x.alive(); r != Success {
 			return r, err
@@ -488,7 +443,6 @@ func (c *client) programChainingSetActiveProcedure(a *IOExternalMethodArguments)
 		}
 		return Success, nil
 	})
-	return c.fail(a, r, err)
 }
 
 // chained reports whether an instance has chains; the gate is held.

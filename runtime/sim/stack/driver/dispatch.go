@@ -130,22 +130,53 @@ func authentication(p uint64) uint64 {
 	return p * 0x9e37_79b9_7f4a_7c15 >> pointerBits
 }
 
+// handler is the function of a selector, and method that of a selector whose input is a struct.
+type (
+	handler       func(c *client, a *IOExternalMethodArguments) Return
+	method[T any] func(c *client, args *T, a *IOExternalMethodArguments) (Return, error)
+)
+
+// structured returns the handler of a selector whose input is a struct and that needs the session of the client.
+func structured[T any](in *layout[T], f method[T]) handler {
+	return func(c *client, a *IOExternalMethodArguments) Return {
+		if _, r := c.session(a); r != Success {
+			return r
+		}
+		var args T
+		if err := in.decode(a.StructureInput, &args); err != nil {
+			return c.fail(a, BadArgument, err)
+		}
+		r, err := f(c, &args, a)
+		return c.fail(a, r, err)
+	}
+}
+
+// chaining is structured with the data-chaining gate.
+func chaining[T any](in *layout[T], f method[T]) handler {
+	return structured(in, func(c *client, args *T, a *IOExternalMethodArguments) (Return, error) {
+		if r, err := c.gateChaining(); r != Success {
+			return r, err
+		}
+		return f(c, args, a)
+	})
+}
+
 // handlers are the functions that records point to, in the order of their
 // addresses. Direct-path selectors 0 to 2 point to the control client's.
 var handlers = []struct {
 	name string
-	call func(*client, *IOExternalMethodArguments) Return
+	call handler
 }{
 	{"ANE_DeviceOpen", (*client).deviceOpen},
 	{"ANE_DeviceClose", (*client).deviceClose},
 	{"ANE_ProgramSendRequest", (*client).programSendRequest},
-	{"ANE_ProgramCreate", (*client).programCreate},
-	{"ANE_ProgramPrepare", (*client).programPrepare},
-	{"ANE_ProgramUnprepare", (*client).programUnprepare},
-	{"ANE_ProgramDestroy", (*client).programDestroy},
+	{"ANE_ProgramCreate", structured(&createIn, (*client).programCreate)},
+	{"ANE_ProgramPrepare", structured(&prepareStruct, (*client).programPrepare)},
+	{"ANE_ProgramUnprepare", structured(&prepareStruct, (*client).programUnprepare)},
+	{"ANE_ProgramDestroy", structured(&destroyIn, (*client).programDestroy)},
 	{"ANE_GetStatus", (*client).getStatus},
-	{"ANE_ProgramCreateInstance", (*client).programCreateInstance},
-	{"ANE_ProgramChainingPrepare", (*client).programChainingPrepare},
+	{"ANE_ProgramCreateInstance", structured(&instanceIn, (*client).programCreateInstance)},
+	{"ANE_ProgramChainingPrepare", chaining(&chainingIn, (*client).programChainingPrepare)},
 	{"ANE_GetVersion", (*client).getVersion},
 	{"ANE_RegisterDebugWorkProcessor", (*client).registerDebugWorkProcessor},
 	{"ANE_UnregisterDebugWorkProcessor", (*client).unregisterDebugWorkProcessor},
@@ -153,12 +184,12 @@ var handlers = []struct {
 	{"ANE_CompleteDebugWorkProcessorItem", (*client).completeDebugWorkProcessorItem},
 	{"ANE_ReleaseDebugWorkProcessorBuffers", (*client).releaseDebugWorkProcessorBuffers},
 	{"ANE_LoadFirmware", (*client).loadFirmware},
-	{"ANE_ProgramOutputSetEnqueue", (*client).programOutputSetEnqueue},
-	{"ANE_ProgramInputsReady", (*client).programInputsReady},
+	{"ANE_ProgramOutputSetEnqueue", chaining(&outputSetIn, (*client).programOutputSetEnqueue)},
+	{"ANE_ProgramInputsReady", chaining(&inputsReadyIn, (*client).programInputsReady)},
 	{"ANE_MemoryMapRequest", (*client).memoryMapRequest},
 	{"ANE_MemoryUnMapRequest", (*client).memoryUnMapRequest},
-	{"ANE_SessionHintRequest", (*client).sessionHintRequest},
-	{"ANE_ProgramChainingSetActiveProcedure", (*client).programChainingSetActiveProcedure},
+	{"ANE_SessionHintRequest", structured(&sessionHintIn, (*client).sessionHintRequest)},
+	{"ANE_ProgramChainingSetActiveProcedure", chaining(&activeIn, (*client).programChainingSetActiveProcedure)},
 	{"setClientHint", (*client).setClientHint},
 }
 

@@ -235,22 +235,14 @@ func (c *client) hint(hint, value uint32) uint32 {
 }
 
 // sessionHintRequest is direct-path selector 7.
-func (c *client) sessionHintRequest(a *IOExternalMethodArguments) Return {
-	session, r := c.session(a)
-	if r != Success {
-		return r
-	}
-	var args sessionHintArgs
-	if err := sessionHintIn.decode(a.StructureInput, &args); err != nil {
-		return c.fail(a, BadArgument, err)
-	}
-	if args.token != uint64(session) {
-		return c.failf(a, BadArgument, "driver: ANESessionHintArgs, byte 0x0, token %#x is not the session's",
+func (c *client) sessionHintRequest(args *sessionHintArgs, a *IOExternalMethodArguments) (Return, error) {
+	if args.token != c.token.Load() {
+		return BadArgument, fmt.Errorf("driver: ANESessionHintArgs, byte 0x0, token %#x is not the session's",
 			args.token)
 	}
 	before, r, err := c.setHint(args.hint, args.value)
 	if r != Success {
-		return c.fail(a, r, err)
+		return r, err
 	}
 	out := sessionHintReply{
 		token:    args.token,
@@ -261,7 +253,7 @@ func (c *client) sessionHintRequest(a *IOExternalMethodArguments) Return {
 	}
 	clear(a.StructureOutput)
 	sessionHintOut.encode(a.StructureOutput, &out)
-	return Success
+	return Success, nil
 }
 
 // setClientHint is the hint-only client's method.

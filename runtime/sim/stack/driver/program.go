@@ -74,36 +74,29 @@ func (c *client) readContainer(b []byte) (p *loader.Program, err error) {
 }
 
 // programCreate is selector 3: it reads and checks a container and creates a token.
-func (c *client) programCreate(a *IOExternalMethodArguments) Return {
-	if _, r := c.session(a); r != Success {
-		return r
-	}
-	var args createArgs
-	if err := createIn.decode(a.StructureInput, &args); err != nil {
-		return c.fail(a, BadArgument, err)
-	}
+func (c *client) programCreate(args *createArgs, _ *IOExternalMethodArguments) (Return, error) {
 	switch args.flags {
 	case LegacyResource:
 	case RTResource:
-		return c.failf(a, Unsupported, "driver: ANEProgramRTResource, the runtime op-graph variant, is not supported; "+
-			"create the program from its image")
+		return Unsupported, fmt.Errorf("driver: ANEProgramRTResource, the runtime op-graph variant, is not " +
+			"supported; create the program from its image")
 	default:
-		return c.failf(a, BadArgument, "driver: ANEProgramCreateArgs, byte 0x18, representation = %d: 0 or 1",
+		return BadArgument, fmt.Errorf("driver: ANEProgramCreateArgs, byte 0x18, representation = %d: 0 or 1",
 			args.flags)
 	}
 	result, ok := c.task.memory(args.result, 8)
 	if !ok {
-		return c.failf(a, BadArgument, "driver: ANEProgramCreateArgs, byte 0x10, address %#x: no memory of the "+
+		return BadArgument, fmt.Errorf("driver: ANEProgramCreateArgs, byte 0x10, address %#x: no memory of the "+
 			"task for the token", args.result)
 	}
 	container, ok := c.task.memory(args.addr, args.size)
 	if !ok {
-		return c.failf(a, BadArgument, "driver: ANEProgramCreateArgs, byte 0x0: no %d bytes of the task at %#x",
+		return BadArgument, fmt.Errorf("driver: ANEProgramCreateArgs, byte 0x0: no %d bytes of the task at %#x",
 			args.size, args.addr)
 	}
 	prog, err := c.readContainer(container)
 	if err != nil {
-		return c.fail(a, BadArgument, err)
+		return BadArgument, err
 	}
 	p := &program{owner: c.info.id, client: c, prog: prog}
 	if c.d.trace.On() {
@@ -123,10 +116,10 @@ func (c *client) programCreate(a *IOExternalMethodArguments) Return {
 	}
 	i, r := c.addInstance(p)
 	if r != Success {
-		return c.failf(a, r, "driver: the client has %d programs, which is the limit; destroy one", maxPrograms)
+		return r, fmt.Errorf("driver: the client has %d programs, which is the limit; destroy one", maxPrograms)
 	}
 	putToken(result, i.handle)
-	return Success
+	return Success, nil
 }
 
 // addInstance creates a token for a program and adds it to the client. A program without an address space gets the
@@ -211,20 +204,13 @@ func (c *client) setArguments(i *instance, priority, flags, depth uint32) (Retur
 }
 
 // programPrepare is selector 4: the program becomes resident, and gets a process.
-func (c *client) programPrepare(a *IOExternalMethodArguments) Return {
-	if _, r := c.session(a); r != Success {
-		return r
-	}
-	var args prepareArgs
-	if err := prepareStruct.decode(a.StructureInput, &args); err != nil {
-		return c.fail(a, BadArgument, err)
-	}
+func (c *client) programPrepare(args *prepareArgs, a *IOExternalMethodArguments) (Return, error) {
 	i, r, err := c.own(args.token)
 	if r != Success {
-		return c.fail(a, r, err)
+		return r, err
 	}
 	if r, err := c.setArguments(i, args.priority, args.flags, args.depth); r != Success {
-		return c.fail(a, r, err)
+		return r, err
 	}
 	r, err = c.d.gated(c, "ANEDriver::ANE_ProgramPrepare", func(deadline time.Duration) (Return, error) {
 		if i.gone.Load() {
@@ -241,11 +227,11 @@ func (c *client) programPrepare(a *IOExternalMethodArguments) Return {
 		return Success, nil
 	})
 	if r != Success {
-		return c.fail(a, r, err)
+		return r, err
 	}
 	clear(a.StructureOutput)
-	prepareStruct.encode(a.StructureOutput, &args)
-	return Success
+	prepareStruct.encode(a.StructureOutput, args)
+	return Success, nil
 }
 
 func (p *program) residentBytes() uint64 {
@@ -258,29 +244,22 @@ func (p *program) residentBytes() uint64 {
 
 // programCreateInstance is selector 8: it creates another process of a resident program of this client or of one with
 // the same team identifier and code-directory hash.
-func (c *client) programCreateInstance(a *IOExternalMethodArguments) Return {
-	if _, r := c.session(a); r != Success {
-		return r
-	}
-	var args instanceArgs
-	if err := instanceIn.decode(a.StructureInput, &args); err != nil {
-		return c.fail(a, BadArgument, err)
-	}
+func (c *client) programCreateInstance(args *instanceArgs, _ *IOExternalMethodArguments) (Return, error) {
 	result, ok := c.task.memory(args.result, 8)
 	if !ok {
-		return c.failf(a, BadArgument, "driver: ANEProgramCreateInstanceArgs, byte 0x8, address %#x: no memory of "+
+		return BadArgument, fmt.Errorf("driver: ANEProgramCreateInstanceArgs, byte 0x8, address %#x: no memory of "+
 			"the task for the token", args.result)
 	}
 	base, r, err := c.find(args.token)
 	if r != Success {
-		return c.fail(a, r, err)
+		return r, err
 	}
 	if !base.prepared.Load() {
-		return c.failf(a, NotReady, "driver: token %#x: the program is not resident; prepare it first", args.token)
+		return NotReady, fmt.Errorf("driver: token %#x: the program is not resident; prepare it first", args.token)
 	}
 	probe := &instance{}
 	if r, err := c.setArguments(probe, args.priority, args.flags, args.depth); r != Success {
-		return c.fail(a, r, err)
+		return r, err
 	}
 	var i *instance
 	r, err = c.d.gated(c, "ANEDriver::ANE_ProgramCreateInstance", func(deadline time.Duration) (Return, error) {
@@ -302,10 +281,10 @@ func (c *client) programCreateInstance(a *IOExternalMethodArguments) Return {
 		return r, err
 	})
 	if r != Success {
-		return c.fail(a, r, err)
+		return r, err
 	}
 	putToken(result, i.handle)
-	return Success
+	return Success, nil
 }
 
 // forget removes an instance from the client's list.
@@ -322,15 +301,8 @@ func (c *client) forget(i *instance) {
 
 // programUnprepare is selector 5: the instance's process ends, and with the last
 // one the program's residency.
-func (c *client) programUnprepare(a *IOExternalMethodArguments) Return {
-	if _, r := c.session(a); r != Success {
-		return r
-	}
-	var args prepareArgs
-	if err := prepareStruct.decode(a.StructureInput, &args); err != nil {
-		return c.fail(a, BadArgument, err)
-	}
-	return c.end(a, args.token, "ANEDriver::ANE_ProgramUnprepare", func(i *instance) (Return, error) {
+func (c *client) programUnprepare(args *prepareArgs, _ *IOExternalMethodArguments) (Return, error) {
+	return c.end(args.token, "ANEDriver::ANE_ProgramUnprepare", func(i *instance) (Return, error) {
 		if !i.prepared.Load() {
 			return NotReady, fmt.Errorf("driver: token %#x is not prepared", args.token)
 		}
@@ -340,13 +312,13 @@ func (c *client) programUnprepare(a *IOExternalMethodArguments) Return {
 
 // end terminates a token's process, and with the last one its program's residency; then it calls the selector's
 // function. It does nothing if may refuses or the token has chains.
-func (c *client) end(a *IOExternalMethodArguments, token uint64, method string, may func(i *instance) (Return, error),
-	then func(i *instance)) Return {
+func (c *client) end(token uint64, method string, may func(i *instance) (Return, error),
+	then func(i *instance)) (Return, error) {
 	i, r, err := c.own(token)
 	if r != Success {
-		return c.fail(a, r, err)
+		return r, err
 	}
-	r, err = c.d.gated(c, method, func(time.Duration) (Return, error) {
+	return c.d.gated(c, method, func(time.Duration) (Return, error) {
 		if r, err := may(i); r != Success {
 			return r, err
 		}
@@ -357,19 +329,11 @@ func (c *client) end(a *IOExternalMethodArguments, token uint64, method string, 
 		then(i)
 		return Success, nil
 	})
-	return c.fail(a, r, err)
 }
 
 // programDestroy is selector 6: the token ends, regardless of its state.
-func (c *client) programDestroy(a *IOExternalMethodArguments) Return {
-	if _, r := c.session(a); r != Success {
-		return r
-	}
-	var args destroyArgs
-	if err := destroyIn.decode(a.StructureInput, &args); err != nil {
-		return c.fail(a, BadArgument, err)
-	}
-	return c.end(a, args.token, "ANEDriver::ANE_ProgramDestroy", func(i *instance) (Return, error) {
+func (c *client) programDestroy(args *destroyArgs, _ *IOExternalMethodArguments) (Return, error) {
+	return c.end(args.token, "ANEDriver::ANE_ProgramDestroy", func(i *instance) (Return, error) {
 		if i.gone.Load() {
 			return NotFound, fmt.Errorf("driver: token %#x was destroyed", args.token)
 		}
