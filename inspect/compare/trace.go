@@ -87,11 +87,24 @@ func (t *trace) read(passes []toolchain.Pass) error {
 // fromMark begins the position of a constant in its weight file.
 const fromMark = ` from "`
 
-// placeless removes source positions such as " @0:12:36" and positions in weight files from a line of a program, except
-// within quotes.
+// ReadPrinted reads a line of a program that a zinc printed: its text without positions in the source, the first of
+// them, such as "0:12:36", and its subject: "%x" for an operation, "const %w", "func %main", "return".
+func ReadPrinted(line string) (text, place, subject string) {
+	b, place := strip([]byte(line), false)
+	return string(b), place, subjectOf(line)
+}
+
+// placeless removes source positions and positions in weight files from a line of a program, except within quotes.
 func placeless(line []byte) []byte {
+	line, _ = strip(line, true)
+	return line
+}
+
+// strip removes source positions such as " @0:12:36", of which it returns the first, and if from is set positions in
+// weight files.
+func strip(line []byte, from bool) (_ []byte, place string) {
 	if !bytes.Contains(line, []byte(" @")) && !bytes.Contains(line, []byte(fromMark)) {
-		return line
+		return line, ""
 	}
 	out := make([]byte, 0, len(line))
 	in := false
@@ -104,7 +117,7 @@ func placeless(line []byte) []byte {
 			continue
 		case c == '"':
 			in = !in
-		case !in && bytes.HasPrefix(line[i:], []byte(fromMark)):
+		case !in && from && bytes.HasPrefix(line[i:], []byte(fromMark)):
 			for i += len(fromMark); i < len(line) && line[i] != '"'; i++ {
 				if line[i] == '\\' {
 					i++
@@ -116,15 +129,18 @@ func placeless(line []byte) []byte {
 			for k < len(line) && (line[k] == ':' || line[k] >= '0' && line[k] <= '9') {
 				k++
 			}
+			if place == "" {
+				place = string(line[i+2 : k])
+			}
 			i = k - 1
 			continue
 		}
 		out = append(out, c)
 	}
-	return out
+	return out, place
 }
 
-// subjectOf returns the subject of a line of a program: "%x" for an operation, "const %w", "func %main", "return".
+// subjectOf returns the subject of a line of a program.
 func subjectOf(line string) string {
 	s := strings.TrimLeft(line, " ")
 	for _, head := range []string{"const ", "func "} {

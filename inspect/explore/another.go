@@ -199,14 +199,6 @@ func (s *Server) adopt(r *toolchain.Result) (*pairFiles, error) {
 	return p, nil
 }
 
-// printedAt matches the source position of a declaration in a printed program, and printedPlaces all positions, which
-// are not shown.
-var (
-	printedPlaces = regexp.MustCompile(` @\d+:\d+:\d+`)
-	printedAt     = regexp.MustCompile(` @\d+:(\d+):(\d+)`)
-	printedName   = regexp.MustCompile(`^\s*(?:const |func )?%(\S+?)[:\s(]`)
-)
-
 // readPasses reads the programs that another zinc printed; left is set if they were not requested.
 func (v *view) readPasses(passes []toolchain.Pass, left bool) error {
 	byLine := map[int32][]int32{}
@@ -270,26 +262,21 @@ func (v *view) readPasses(passes []toolchain.Pass, left bool) error {
 
 // printedLine converts a line of a printed program to a row. It came from the statement at its source position.
 func printedLine(l string, statements []statement, byLine map[int32][]int32) irLine {
-	row := irLine{Kind: "op", Text: clip(strings.ToValidUTF8(printedPlaces.ReplaceAllString(l, ""), "\ufffd"))}
-	switch t := strings.TrimLeft(l, " "); {
-	case strings.HasPrefix(t, "const "):
-		row.Kind = "const"
-	case strings.HasPrefix(t, "func "):
-		row.Kind = "func"
-	case strings.HasPrefix(t, "return"):
-		row.Kind = "return"
-	case !strings.HasPrefix(t, "%"):
+	text, place, subject := compare.ReadPrinted(l)
+	row := irLine{Text: clip(strings.ToValidUTF8(text, "\ufffd"))}
+	kind, name, _ := strings.Cut(subject, "%")
+	row.Kind, row.Name = strings.TrimSpace(kind), name
+	switch row.Kind {
+	case "":
+		row.Kind = "op"
+	case "const", "func", "return":
+	default:
 		row.Kind = "end"
 	}
-	if m := printedName.FindStringSubmatch(l); m != nil {
-		row.Name = m[1]
-	}
-	at := printedAt.FindStringSubmatch(l)
-	if at == nil || row.Kind == "return" || row.Kind == "func" {
+	var file, line, col int64
+	if n, _ := fmt.Sscanf(place, "%d:%d:%d", &file, &line, &col); n < 3 || row.Kind == "return" || row.Kind == "func" {
 		return row
 	}
-	line, _ := strconv.ParseInt(at[1], 10, 32)
-	col, _ := strconv.ParseInt(at[2], 10, 32)
 	// Printed positions are those of names; a statement's position is that of its beginning.
 	for _, i := range byLine[int32(line)] {
 		if s := &statements[i]; s.Name == row.Name || int64(s.Col) == col {

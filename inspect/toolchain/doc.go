@@ -15,5 +15,5 @@
 // regular are errors. An executable that knows a flag less, as its --help tells, is run
 // without it, and Result.Missing says what it did not give.
 //
-// It imports no other package of zinc: its callers interpret the pair.
+// It reads neither models nor pairs: its callers do.
 package toolchain
