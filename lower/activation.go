@@ -52,11 +52,11 @@ func activation(op *ir.Op) (*weights.Activation, float64, error) {
 	switch modes := op.Def.Modes; {
 	case modes != nil && k == nil:
 		mode, _ := ir.ArgString(op, ir.ParamMode)
-		return nil, 0, refuse(target.RuleActivation, "mode", strconv.Quote(mode),
+		return nil, 0, target.Refuse(target.RuleActivation, "mode", strconv.Quote(mode),
 			strings.Join(slices.Sorted(maps.Keys(modes)), ", "),
 			fmt.Sprintf("%s mode %q has no table", op.Def.Name, mode))
 	case k == nil || k.Table == "":
-		return nil, 0, refuse(target.RuleActivation, "activation", op.Def.Name, "one with a table",
+		return nil, 0, target.Refuse(target.RuleActivation, "activation", op.Def.Name, "one with a table",
 			"no table computes "+op.Def.Name)
 	}
 	var params []float64
@@ -74,8 +74,8 @@ func activation(op *ir.Op) (*weights.Activation, float64, error) {
 	}
 	a, err := weights.Activate(k.Table, params...)
 	if err != nil {
-		return nil, 0, refuse(target.RuleActivation, "parameters", fmt.Sprint(params), "ones that a table can hold",
-			err.Error())
+		return nil, 0, target.Refuse(target.RuleActivation, "parameters", fmt.Sprint(params),
+			"ones that a table can hold", err.Error())
 	}
 	return a, bias, nil
 }

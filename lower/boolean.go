@@ -88,7 +88,8 @@ var comparisons = map[*ir.Operation]comparison{
 
 func acceptCompare(op *ir.Op, l *limits) error {
 	if op.Arg(ir.ParamX).IsConst() && op.Arg(ir.ParamY).IsConst() {
-		return refuse(target.RuleConstants, "x and y", "constants", "at least one live", "both operands are constants")
+		return target.Refuse(target.RuleConstants, "x and y", "constants", "at least one live",
+			"both operands are constants")
 	}
 	return l.tensors(op)
 }
@@ -176,10 +177,10 @@ func acceptCast(op *ir.Op, l *limits) error {
 		return err
 	}
 	if x.IsConst() {
-		return refuse(target.RuleConstants, "x", "constant", "live", "x is a constant")
+		return target.Refuse(target.RuleConstants, "x", "constant", "live", "x is a constant")
 	}
 	if x.Type.DType == y.Type.DType {
-		return refuse(target.RuleConversion, "dtype", y.Type.DType, "another type than that of x",
+		return target.Refuse(target.RuleConversion, "dtype", y.Type.DType, "another type than that of x",
 			fmt.Sprintf("x is %s already", x.Type.DType))
 	}
 	return nil
@@ -227,7 +228,7 @@ func isTruth(v *ir.Value) bool {
 
 func acceptSelect(op *ir.Op, l *limits) error {
 	if op.Arg(ir.ParamA).IsConst() && op.Arg(ir.ParamB).IsConst() && op.Arg(ir.ParamCond).IsConst() {
-		return refuse(target.RuleConstants, "a, b and cond", "constants", "at least one live",
+		return target.Refuse(target.RuleConstants, "a, b and cond", "constants", "at least one live",
 			"all operands are constants")
 	}
 	return l.tensors(op)

@@ -34,7 +34,7 @@ func acceptBytes(op *ir.Op, l *limits) error {
 			continue
 		}
 		if w := byteDims(v.Type); w[len(w)-1] > int64(l.t.MaxWidth) {
-			return refuse(target.RuleExtent, "bytes of a row", w[len(w)-1], l.t.MaxWidth,
+			return target.Refuse(target.RuleExtent, "bytes of a row", w[len(w)-1], l.t.MaxWidth,
 				fmt.Sprintf("a row of %s has %d bytes, the limit is %d", v.Type, w[len(w)-1], l.t.MaxWidth))
 		}
 	}

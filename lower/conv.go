@@ -28,7 +28,7 @@ func geometry(op *ir.Op) (g convGeometry, err error) {
 	out := op.Results[0].Type.Shape
 	n := len(a.Strides)
 	if n != 1 && n != 2 {
-		return g, refuse(target.RuleSpatialRank, "spatial dimensions", n, "1 or 2",
+		return g, target.Refuse(target.RuleSpatialRank, "spatial dimensions", n, "1 or 2",
 			fmt.Sprintf("convolution over %d dimensions; the engine supports 1 or 2", n))
 	}
 	k := func(i int) int64 { return (w[2+i]-1)*a.Dilations[i] + 1 }
@@ -72,7 +72,7 @@ func acceptConv(op *ir.Op, l *limits) error {
 	}
 	w := op.Arg(ir.ParamWeight).Type.Shape
 	if row := w[1] * g.kh * g.kw * 2; row > l.t.KernelBytes {
-		return refuse(target.RuleKernelBytes, "coefficient bytes of one output", row, l.t.KernelBytes,
+		return target.Refuse(target.RuleKernelBytes, "coefficient bytes of one output", row, l.t.KernelBytes,
 			fmt.Sprintf("one output takes %d bytes of coefficients, kernel memory holds %d", row, l.t.KernelBytes))
 	}
 	x := op.Arg(ir.ParamX).Type.Shape
@@ -82,13 +82,13 @@ func acceptConv(op *ir.Op, l *limits) error {
 	}
 	g, rows, width := g.padded(rows, x[len(x)-1])
 	if width > int64(l.t.MaxWidth) || rows > int64(l.t.MaxHeight) {
-		return refuse(target.RuleExtent, "rows and columns with their padding", fmt.Sprintf("%d, %d", rows, width),
-			fmt.Sprintf("%d, %d", l.t.MaxHeight, l.t.MaxWidth),
+		return target.Refuse(target.RuleExtent, "rows and columns with their padding", fmt.Sprintf("%d, %d", rows,
+			width), fmt.Sprintf("%d, %d", l.t.MaxHeight, l.t.MaxWidth),
 			fmt.Sprintf("the image padded to %d rows by %d columns is beyond the limits %d and %d", rows, width,
 				l.t.MaxHeight, l.t.MaxWidth))
 	}
 	if cols, need, most := g.columns(l.t, x[1], width); need > most {
-		return refuse(target.RuleWorkingSet, "L2 bytes of a window's rows", need, most,
+		return target.Refuse(target.RuleWorkingSet, "L2 bytes of a window's rows", need, most,
 			fmt.Sprintf("%d channels of %d rows by %d columns take %d bytes of L2, the limit is %d", x[1], g.kh,
 				(cols-1)*g.sx+g.kw, need, most))
 	}

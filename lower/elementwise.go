@@ -115,13 +115,14 @@ var binaries = map[*ir.Operation]binary{
 func acceptBinary(op *ir.Op, l *limits) error {
 	x, y := op.Arg(ir.ParamX), op.Arg(ir.ParamY)
 	if x.IsConst() && y.IsConst() {
-		return refuse(target.RuleConstants, "x and y", "constants", "at least one live", "both operands are constants")
+		return target.Refuse(target.RuleConstants, "x and y", "constants", "at least one live",
+			"both operands are constants")
 	}
 	if op.Is(ir.OpRealDiv) && y.IsConst() {
 		for i := range y.Type.Elems() {
 			c := y.Const.Float(i)
 			if r := weights.FromHalf(weights.ToHalf(1 / c)); !(math.Abs(r*c-1) <= 1.0/2048) {
-				return refuse(target.RuleReciprocal, fmt.Sprintf("element %d of y", i), c, "1.53e-05 to 16384",
+				return target.Refuse(target.RuleReciprocal, fmt.Sprintf("element %d of y", i), c, "1.53e-05 to 16384",
 					fmt.Sprintf("y holds %g, whose reciprocal fp16 does not hold to its precision; the engine "+
 						"divides by multiplying with reciprocals", c))
 			}

@@ -15,12 +15,13 @@ func acceptMatmul(op *ir.Op, l *limits) error {
 	}
 	for _, p := range []ir.ParamName{ir.ParamY, ir.ParamWeight} {
 		if v := op.Arg(p); v != nil && v.Type.Rank() < 2 {
-			return refuse(target.RuleVector, "rank of "+string(p), v.Type.Rank(), "at least 2",
+			return target.Refuse(target.RuleVector, "rank of "+string(p), v.Type.Rank(), "at least 2",
 				fmt.Sprintf("%s has rank %d; the engine multiplies matrices", p, v.Type.Rank()))
 		}
 	}
 	if x := op.Arg(ir.ParamX); x.Type.Rank() < 2 && op.Is(ir.OpMatMul) {
-		return refuse(target.RuleVector, "rank of x", 1, "at least 2", "x has rank 1; the engine multiplies matrices")
+		return target.Refuse(target.RuleVector, "rank of x", 1, "at least 2",
+			"x has rank 1; the engine multiplies matrices")
 	}
 	if bias := op.Arg(ir.ParamBias); bias != nil && !bias.IsConst() {
 		return unknownNow(ir.ParamBias, "the bias")
@@ -34,17 +35,18 @@ func acceptMatmul(op *ir.Op, l *limits) error {
 		k = x[len(x)-2]
 	}
 	if most := l.t.KernelBytes/elemBytes - 1; k > most {
-		return refuse(target.RuleKernelBytes, "elements summed over", k, most,
+		return target.Refuse(target.RuleKernelBytes, "elements summed over", k, most,
 			fmt.Sprintf("the product sums over %d elements, kernel memory holds %d", k, most))
 	}
 	// A task reads 32 columns of all k at least, and to transpose a matrix 32 rows.
 	if n := 32 * align(k*elemBytes, l.t.L2Granule); n > l.t.L2Bytes-l2Reserve {
-		return refuse(target.RuleWorkingSet, "L2 bytes of 32 columns", n, l.t.L2Bytes-l2Reserve,
+		return target.Refuse(target.RuleWorkingSet, "L2 bytes of 32 columns", n, l.t.L2Bytes-l2Reserve,
 			fmt.Sprintf("the product sums over %d elements, of which 32 columns take %d bytes of L2, the limit is %d",
 				k, n, l.t.L2Bytes-l2Reserve))
 	}
 	if op.Is(ir.OpMatMul) && op.Arg(ir.ParamX).IsConst() && op.Arg(ir.ParamY).IsConst() {
-		return refuse(target.RuleConstants, "x and y", "constants", "at least one live", "both operands are constants")
+		return target.Refuse(target.RuleConstants, "x and y", "constants", "at least one live",
+			"both operands are constants")
 	}
 	return nil
 }

@@ -174,7 +174,7 @@ func acceptReshape(op *ir.Op, l *limits) error {
 		return nil
 	}
 	if n > maxSingles || n > int64(l.t.MaxChannels)*int64(l.t.MaxHeight) {
-		return refuse(target.RuleRows, "elements moved one by one", n, maxSingles,
+		return target.Refuse(target.RuleRows, "elements moved one by one", n, maxSingles,
 			fmt.Sprintf("changes rows of %d elements into rows of %d and moves %d elements one by one, the limit is %d",
 				x[len(x)-1], y[len(y)-1], n, maxSingles))
 	}
@@ -246,7 +246,7 @@ func (s *surf) permuteOnes(perm []int) *surf {
 
 func acceptConcat(op *ir.Op, l *limits) error {
 	if on, ok := ir.ArgBool(op, ir.ParamInterleave); ok && on {
-		return refuse(target.RuleInterleave, "interleave", true, false, "interleaves its operands")
+		return target.Refuse(target.RuleInterleave, "interleave", true, false, "interleaves its operands")
 	}
 	return l.tensors(op)
 }
@@ -334,7 +334,7 @@ func repeats(op *ir.Op) ([]int64, error) {
 	x := tensorDims(op.Arg(ir.ParamX).Type)
 	for i, n := range reps {
 		if n != 1 && (i == len(x)-1 || x[i] != 1) {
-			return nil, refuse(target.RuleAxes, fmt.Sprintf("repetition of dimension %d", i), n, 1,
+			return nil, target.Refuse(target.RuleAxes, fmt.Sprintf("repetition of dimension %d", i), n, 1,
 				fmt.Sprintf("repeats dimension %d of %d elements; a task repeats only dimensions of one element, "+
 					"except for the last",
 					i, x[i]))
@@ -421,15 +421,15 @@ func acceptSlice(op *ir.Op, l *limits) error {
 	}
 	for i, ax := range a {
 		if ax.Stride < 0 {
-			return refuse(target.RuleSlice, fmt.Sprintf("stride of dimension %d", i), ax.Stride, "at least 1",
+			return target.Refuse(target.RuleSlice, fmt.Sprintf("stride of dimension %d", i), ax.Stride, "at least 1",
 				fmt.Sprintf("reads dimension %d backwards", i))
 		}
 		if ax.Stride > 1 && i == len(a)-1 {
-			return refuse(target.RuleSlice, "stride of the last dimension", ax.Stride, 1,
+			return target.Refuse(target.RuleSlice, "stride of the last dimension", ax.Stride, 1,
 				fmt.Sprintf("reads every %dth element of a row", ax.Stride))
 		}
 		if ax.Squeeze && i == len(a)-1 {
-			return refuse(target.RuleSlice, "squeeze_mask of the last dimension", true, false,
+			return target.Refuse(target.RuleSlice, "squeeze_mask of the last dimension", true, false,
 				"removes the last dimension")
 		}
 	}
@@ -457,7 +457,7 @@ func lowerSlice(b *builder, op *ir.Op, x *surf) error {
 
 func acceptPad(op *ir.Op, l *limits) error {
 	if mode, _ := ir.ArgString(op, ir.ParamMode); mode != "constant" {
-		return refuse(target.RulePadMode, "mode", strconv.Quote(mode), `"constant"`,
+		return target.Refuse(target.RulePadMode, "mode", strconv.Quote(mode), `"constant"`,
 			fmt.Sprintf("mode %q; the engine pads with a constant", mode))
 	}
 	if _, ok := ir.ArgFloat(op, ir.ParamConstantVal); !ok {

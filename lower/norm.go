@@ -16,7 +16,7 @@ func acceptLayerNorm(op *ir.Op, l *limits) error {
 	for _, p := range []ir.ParamName{ir.ParamGamma, ir.ParamBeta} {
 		// One number of another type passes as a scalar, but its bytes would be packed as they are.
 		if v := op.Arg(p); v != nil && v.Type.DType != ir.FP16 {
-			return refuse(target.RuleFloatType, string(p), v.Type.DType, ir.FP16,
+			return target.Refuse(target.RuleFloatType, string(p), v.Type.DType, ir.FP16,
 				fmt.Sprintf("%s is %s; the engine computes in fp16", p, v.Type.DType))
 		}
 	}
@@ -25,7 +25,7 @@ func acceptLayerNorm(op *ir.Op, l *limits) error {
 		return err
 	}
 	if len(axes) == 0 || len(axes) > 3 {
-		return refuse(target.RuleAxes, "axes", len(axes), "1 to 3",
+		return target.Refuse(target.RuleAxes, "axes", len(axes), "1 to 3",
 			fmt.Sprintf("normalises over %d axes; the engine supports 1 to 3", len(axes)))
 	}
 	for _, p := range []ir.ParamName{ir.ParamGamma, ir.ParamBeta} {

@@ -18,24 +18,24 @@ func acceptPool(op *ir.Op, l *limits) error {
 	}
 	n := len(a.Kernel)
 	if n != 1 && n != 2 {
-		return refuse(target.RuleSpatialRank, "spatial dimensions", n, "1 or 2",
+		return target.Refuse(target.RuleSpatialRank, "spatial dimensions", n, "1 or 2",
 			fmt.Sprintf("pools over %d dimensions; the engine supports 1 or 2", n))
 	}
 	for i := range n {
 		switch {
 		case a.Kernel[i] > int64(l.t.MaxPool):
-			return refuse(target.RuleWindow, "window", a.Kernel[i], l.t.MaxPool,
+			return target.Refuse(target.RuleWindow, "window", a.Kernel[i], l.t.MaxPool,
 				fmt.Sprintf("window of %d, the limit is %d", a.Kernel[i], l.t.MaxPool))
 		case a.Strides[i] > int64(l.t.MaxStride):
-			return refuse(target.RuleStride, "stride", a.Strides[i], l.t.MaxStride,
+			return target.Refuse(target.RuleStride, "stride", a.Strides[i], l.t.MaxStride,
 				fmt.Sprintf("stride of %d, the limit is %d", a.Strides[i], l.t.MaxStride))
 		case a.PadBefore[i] > int64(l.t.MaxPad):
-			return refuse(target.RulePadding, "padding", a.PadBefore[i], l.t.MaxPad,
+			return target.Refuse(target.RulePadding, "padding", a.PadBefore[i], l.t.MaxPad,
 				fmt.Sprintf("padding of %d, the limit is %d", a.PadBefore[i], l.t.MaxPad))
 		}
 	}
 	if op.Is(ir.OpAvgPool) && a.CeilMode && !a.ExcludePadding {
-		return refuse(target.RuleCeilMode, "ceil_mode", true, false,
+		return target.Refuse(target.RuleCeilMode, "ceil_mode", true, false,
 			"an average that counts padding cannot distinguish it from what ceil_mode adds")
 	}
 	return nil

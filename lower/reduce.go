@@ -33,7 +33,7 @@ func acceptReduce(op *ir.Op, l *limits) error {
 		return err
 	}
 	if len(a.Axes) == 0 {
-		return refuse(target.RuleAxes, "axes", "none", "at least one", "no axis to reduce")
+		return target.Refuse(target.RuleAxes, "axes", "none", "at least one", "no axis to reduce")
 	}
 	x := op.Arg(ir.ParamX).Type
 	if slices.Contains(a.Axes, x.Rank()-1) {
@@ -59,7 +59,7 @@ func (l *limits) rows(t ir.Type, axes []int) error {
 	}
 	row := align(w*elemBytes, l.t.L2Granule) + maxRowPad(l.t)
 	if rows, most := n/w, l.t.L2Bytes-2*l2Reserve-128; rows*row > most {
-		return refuse(target.RuleWorkingSet, "L2 bytes of the rows reduced together", rows*row, most,
+		return target.Refuse(target.RuleWorkingSet, "L2 bytes of the rows reduced together", rows*row, most,
 			fmt.Sprintf("reduces %d rows of %d elements together, which take %d bytes of L2, the limit is %d", rows, w,
 				rows*row, most))
 	}
@@ -75,7 +75,7 @@ func (l *limits) channels(t ir.Type, axis int) error {
 	w := t.Shape[t.Rank()-1]
 	most := l.t.L2Bytes - l2Reserve - maxRowPad(l.t)
 	if n := t.Shape[axis] * align(min(w*elemBytes, 64), l.t.L2Granule); n > most {
-		return refuse(target.RuleWorkingSet, fmt.Sprintf("L2 bytes of dimension %d", axis), n, most,
+		return target.Refuse(target.RuleWorkingSet, fmt.Sprintf("L2 bytes of dimension %d", axis), n, most,
 			fmt.Sprintf("reduces %d elements along dimension %d, which take %d bytes of L2, the limit is %d",
 				t.Shape[axis], axis, n, most))
 	}

@@ -11,19 +11,15 @@ import (
 // Refusal is why the engine does not run an operation.
 type Refusal = target.Refusal
 
-// refuse returns the refusal of a rule: have is the value that breaks it, limit what it allows.
-func refuse(rule, what string, have, limit any, reason string) *Refusal {
-	return &Refusal{Rule: rule, What: what, Have: fmt.Sprint(have), Limit: fmt.Sprint(limit), Reason: reason}
-}
-
 // past refuses a number that exceeds its limit.
 func past(rule, what string, have, limit int64) error {
-	return refuse(rule, what, have, limit, fmt.Sprintf("%s is %d, the limit is %d", what, have, limit))
+	return target.Refuse(rule, what, have, limit, fmt.Sprintf("%s is %d, the limit is %d", what, have, limit))
 }
 
 // unknownNow refuses an argument that is known only at run time; called is its name in the reason.
 func unknownNow(param ir.ParamName, called string) error {
-	return refuse(target.RuleRuntime, string(param), "runtime value", "constant", called+" is known only at run time")
+	return target.Refuse(target.RuleRuntime, string(param), "runtime value", "constant",
+		called+" is known only at run time")
 }
 
 // noRule refuses an operation without a rule; on describes its operands.

@@ -244,7 +244,7 @@ func accept(op *ir.Op, t *target.Table, time *Estimator) (a target.Acceptance, e
 	}
 	var no *Refusal
 	if !errors.As(err, &no) {
-		no = refuse(target.RuleOther, "arguments", op.Def.Name, "see zinc ops", err.Error())
+		no = target.Refuse(target.RuleOther, "arguments", op.Def.Name, "see zinc ops", err.Error())
 	}
 	return a, l.before(no, op)
 }
@@ -256,7 +256,7 @@ func computedExtent(op *ir.Op) error {
 	op.Operands(func(_ *ir.Param, v *ir.Value) { given = given && known(v) })
 	for _, v := range op.Results {
 		if given && !known(v) {
-			return refuse(target.RuleDynamic, "result", ir.ShapeString(v.Type.Shape), "known dimensions",
+			return target.Refuse(target.RuleDynamic, "result", ir.ShapeString(v.Type.Shape), "known dimensions",
 				fmt.Sprintf("the operands decide at run time how large the result is: %s", v.Type))
 		}
 	}
@@ -305,11 +305,11 @@ func (l *limits) tensors(op *ir.Op, packed ...ir.ParamName) error {
 		note("result", r, false)
 	}
 	if err == nil && live > l.t.MaxSurfaces {
-		return refuse(target.RuleSurfaces, "tensors read and given", live, l.t.MaxSurfaces,
+		return target.Refuse(target.RuleSurfaces, "tensors read and given", live, l.t.MaxSurfaces,
 			fmt.Sprintf("reads and gives %d tensors, a procedure has registers for %d", live, l.t.MaxSurfaces))
 	}
 	if err == nil && size > target.AddressBytes {
-		return refuse(target.RuleExtent, "padded bytes of all tensors", size, int64(target.AddressBytes),
+		return target.Refuse(target.RuleExtent, "padded bytes of all tensors", size, int64(target.AddressBytes),
 			fmt.Sprintf("reads and gives tensors of %d bytes, rows padded; a program addresses %d bytes", size,
 				int64(target.AddressBytes)))
 	}
@@ -322,23 +322,23 @@ func (l *limits) tensor(name string, v *ir.Value, rows bool) error {
 	scalar := v.IsConst() && t.Elems() == 1
 	switch {
 	case t.Kind != ir.Tensor:
-		return refuse(target.RuleValueKind, name, t, "tensor", fmt.Sprintf("%s is a %s", name, t))
+		return target.Refuse(target.RuleValueKind, name, t, "tensor", fmt.Sprintf("%s is a %s", name, t))
 	case scalar && t.DType.IsFloat():
 		return nil
 	case t.DType != ir.FP16 && t.DType.IsFloat():
-		return refuse(target.RuleFloatType, name, t.DType, ir.FP16,
+		return target.Refuse(target.RuleFloatType, name, t.DType, ir.FP16,
 			fmt.Sprintf("%s is %s; the engine computes in fp16", name, t.DType))
 	case t.DType != ir.FP16 && !(l.bools && t.DType == ir.Bool) && !(l.ints && ir.Bytes(t.DType) > 0):
-		return refuse(target.RuleElementType, name, t.DType, ir.FP16,
+		return target.Refuse(target.RuleElementType, name, t.DType, ir.FP16,
 			fmt.Sprintf("%s is %s; the engine computes in fp16", name, t.DType))
 	case !t.Static():
-		return refuse(target.RuleDynamic, name, ir.ShapeString(t.Shape), "known dimensions",
+		return target.Refuse(target.RuleDynamic, name, ir.ShapeString(t.Shape), "known dimensions",
 			fmt.Sprintf("%s has an unknown dimension: %s", name, t))
 	case t.Rank() > l.t.MaxRank:
-		return refuse(target.RuleRank, "rank of "+name, t.Rank(), l.t.MaxRank,
+		return target.Refuse(target.RuleRank, "rank of "+name, t.Rank(), l.t.MaxRank,
 			fmt.Sprintf("%s has rank %d, the limit is %d", name, t.Rank(), l.t.MaxRank))
 	case t.Elems() <= 0:
-		return refuse(target.RuleEmpty, name, ir.ShapeString(t.Shape), "at least one element", name+" is empty")
+		return target.Refuse(target.RuleEmpty, name, ir.ShapeString(t.Shape), "at least one element", name+" is empty")
 	}
 	for i, d := range t.Shape {
 		most := int64(l.t.MaxChannels)
@@ -346,7 +346,7 @@ func (l *limits) tensor(name string, v *ir.Value, rows bool) error {
 			most = int64(l.t.MaxWidth)
 		}
 		if d > most && !v.IsConst() {
-			return refuse(target.RuleExtent, fmt.Sprintf("dimension %d of %s", i, name), d, most,
+			return target.Refuse(target.RuleExtent, fmt.Sprintf("dimension %d of %s", i, name), d, most,
 				fmt.Sprintf("dimension %d of %s is %d, the limit is %d", i, name, d, most))
 		}
 	}
@@ -355,7 +355,7 @@ func (l *limits) tensor(name string, v *ir.Value, rows bool) error {
 		what, size = "padded "+what, paddedBytes(t)
 	}
 	if size > target.AddressBytes {
-		return refuse(target.RuleExtent, what, ir.ShapeString(t.Shape), int64(target.AddressBytes),
+		return target.Refuse(target.RuleExtent, what, ir.ShapeString(t.Shape), int64(target.AddressBytes),
 			fmt.Sprintf("%s of shape %s takes more than the %d bytes that a program addresses", name,
 				ir.ShapeString(t.Shape), int64(target.AddressBytes)))
 	}

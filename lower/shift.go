@@ -105,7 +105,7 @@ func (b *builder) shiftTask(x, dst *surf, p margin) error {
 		run -= run % b.t.Cores
 	}
 	if run <= 0 {
-		return refuse(target.RuleWorkingSet, "L2 bytes of a window's rows", kh*unit*b.t.Cores, most,
+		return target.Refuse(target.RuleWorkingSet, "L2 bytes of a window's rows", kh*unit*b.t.Cores, most,
 			fmt.Sprintf("%d rows of %d channels take more than %d bytes of L2", kh, b.t.Cores, most))
 	}
 	for first := int64(0); first < x.dims[1]; first += run {

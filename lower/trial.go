@@ -21,7 +21,7 @@ func (l *limits) trial(r *Rule, op *ir.Op, see func(t *td.Task)) (tasks int, err
 	b, err := l.drafts(r, op)
 	var no *Refusal
 	if limit := opTasks(l.t); b.full() {
-		return 0, refuse(target.RuleTasks, "tasks", fmt.Sprintf("more than %d", limit), limit,
+		return 0, target.Refuse(target.RuleTasks, "tasks", fmt.Sprintf("more than %d", limit), limit,
 			fmt.Sprintf("takes more than %d tasks; a chain of %d needs room for the operations around it", limit,
 				l.t.MaxTasks))
 	}
@@ -31,7 +31,7 @@ func (l *limits) trial(r *Rule, op *ir.Op, see func(t *td.Task)) (tasks int, err
 	if err == nil || errors.As(err, &no) {
 		return len(b.drafts), err
 	}
-	return 0, refuse(target.RuleOther, "arguments", op.Def.Name, "what rule "+r.Name+" can lower", err.Error())
+	return 0, target.Refuse(target.RuleOther, "arguments", op.Def.Name, "what rule "+r.Name+" can lower", err.Error())
 }
 
 // drafts returns a builder with a rule's drafts of an operation alone.

@@ -168,8 +168,8 @@ func (s *State) decomposed(op *ir.Op, depth int) (*decomposer, error) {
 			continue
 		}
 		if err != nil {
-			declined = &target.Refusal{Rule: target.RuleOther, What: "arguments", Have: op.Def.Name,
-				Limit: "those of decomposition " + row.Name, Reason: err.Error()}
+			declined = target.Refuse(target.RuleOther, "arguments", op.Def.Name,
+				"those of decomposition "+row.Name, err.Error())
 			continue
 		}
 		err = c.legalise(depth)
@@ -197,32 +197,29 @@ func (row *Decomposition) takes(op *ir.Op, on *target.Table) error {
 		switch t := v.Type; {
 		case no != nil || v.IsConst():
 		case t.Kind != ir.Tensor:
-			no = &target.Refusal{Rule: target.RuleValueKind, What: name, Have: t.String(), Limit: "tensor",
-				Reason: fmt.Sprintf("%s is a %s", name, t)}
+			no = target.Refuse(target.RuleValueKind, name, t, "tensor", fmt.Sprintf("%s is a %s", name, t))
 		case t.DType == ir.FP32 && !slices.Contains(also, ir.FP32):
-			no = &target.Refusal{Rule: target.RuleFloatType, What: name, Have: t.DType.String(),
-				Limit:  ir.FP16.String(),
-				Reason: fmt.Sprintf("%s is %s; the engine computes in fp16", name, t.DType)}
+			no = target.Refuse(target.RuleFloatType, name, t.DType, ir.FP16,
+				fmt.Sprintf("%s is %s; the engine computes in fp16", name, t.DType))
 		case t.DType != ir.FP16 && !slices.Contains(also, t.DType):
-			no = &target.Refusal{Rule: target.RuleElementType, What: name, Have: t.DType.String(),
-				Limit: ir.FP16.String(), Reason: fmt.Sprintf("%s is %s; the engine computes in fp16", name, t.DType)}
+			no = target.Refuse(target.RuleElementType, name, t.DType, ir.FP16,
+				fmt.Sprintf("%s is %s; the engine computes in fp16", name, t.DType))
 		case !t.Static():
-			no = &target.Refusal{Rule: target.RuleDynamic, What: name, Have: ir.ShapeString(t.Shape),
-				Limit: "known dimensions", Reason: fmt.Sprintf("%s has an unknown dimension: %s", name, t)}
+			no = target.Refuse(target.RuleDynamic, name, ir.ShapeString(t.Shape), "known dimensions",
+				fmt.Sprintf("%s has an unknown dimension: %s", name, t))
 		case t.Elems() == 0:
-			no = &target.Refusal{Rule: target.RuleEmpty, What: name, Have: ir.ShapeString(t.Shape),
-				Limit: "at least one element", Reason: name + " is empty"}
+			no = target.Refuse(target.RuleEmpty, name, ir.ShapeString(t.Shape), "at least one element",
+				name+" is empty")
 		case t.Rank() > 0 && slices.Max(t.Shape) > most && !(row.joins && name == "result"):
-			no = &target.Refusal{Rule: target.RuleExtent, What: "a dimension of " + name,
-				Have: fmt.Sprint(slices.Max(t.Shape)), Limit: fmt.Sprint(most),
-				Reason: fmt.Sprintf("%s has a dimension of %d, the limit is %d", name, slices.Max(t.Shape), most)}
+			no = target.Refuse(target.RuleExtent, "a dimension of "+name, slices.Max(t.Shape), most,
+				fmt.Sprintf("%s has a dimension of %d, the limit is %d", name, slices.Max(t.Shape), most))
 		}
 	}
 	op.Operands(func(p *ir.Param, v *ir.Value) {
 		truth := v.Type.DType == ir.Bool && slices.Contains(row.Also, ir.Bool)
 		if no == nil && !row.live && !v.IsConst() && p != &op.Def.Params[0] && !p.Types.Has(ir.FP16) && !truth {
-			no = &target.Refusal{Rule: target.RuleRuntime, What: string(p.Name), Have: "runtime value",
-				Limit: "constant", Reason: fmt.Sprintf("the values of %s are known only at run time", p.Name)}
+			no = target.Refuse(target.RuleRuntime, string(p.Name), "runtime value", "constant",
+				fmt.Sprintf("the values of %s are known only at run time", p.Name))
 		}
 		also := row.Also
 		if row.half && p == &op.Def.Params[0] {
@@ -326,13 +323,8 @@ func (c *decomposer) decline(format string, args ...any) *ir.Value {
 
 // past ends a decomposition that would write more of something than its limit.
 func (c *decomposer) past(what string, have, limit int64) *ir.Value {
-	return c.stop(&target.Refusal{
-		Rule:   target.RuleDecomposition,
-		What:   what,
-		Have:   fmt.Sprint(have),
-		Limit:  fmt.Sprint(limit),
-		Reason: fmt.Sprintf("its decomposition has %d %s, the limit is %d", have, what, limit),
-	})
+	return c.stop(target.Refuse(target.RuleDecomposition, what, have, limit,
+		fmt.Sprintf("its decomposition has %d %s, the limit is %d", have, what, limit)))
 }
 
 // do writes an operation and returns its first result. Several arguments of one name are the elements of a parameter

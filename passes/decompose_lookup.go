@@ -88,14 +88,9 @@ func (c *decomposer) places(idx *ir.Value, n int64) *ir.Value {
 // beyondIndexes refuses computed places among more elements than fp16 numbers can count.
 func (c *decomposer) beyondIndexes(what string, n int64) {
 	if n > maxIndexed {
-		c.stop(&target.Refusal{
-			Rule:  target.RuleRuntime,
-			What:  "places that " + what + " count",
-			Have:  fmt.Sprint(n),
-			Limit: fmt.Sprint(maxIndexed),
-			Reason: fmt.Sprintf("the values of %s are known only at run time and count %d places; numbers of fp16 are "+
-				"exact to %d", what, n, maxIndexed),
-		})
+		c.stop(target.Refuse(target.RuleRuntime, "places that "+what+" count", n, maxIndexed,
+			fmt.Sprintf("the values of %s are known only at run time and count %d places; numbers of fp16 are exact "+
+				"to %d", what, n, maxIndexed)))
 	}
 }
 

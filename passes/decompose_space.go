@@ -140,9 +140,9 @@ func (c *decomposer) arranged(x *ir.Value, factors []int64, tail int, to []int, 
 		}
 		return x
 	}
-	return c.stop(&target.Refusal{Rule: target.RuleDecomposition, What: "exchanged factors", Have: fmt.Sprint(factors),
-		Limit:  fmt.Sprintf("three transpositions of rank %d and the extents of a tensor", p.table.MaxRank),
-		Reason: fmt.Sprintf("no three transpositions of rank %d exchange the factors %v", p.table.MaxRank, factors)})
+	return c.stop(target.Refuse(target.RuleDecomposition, "exchanged factors", factors,
+		fmt.Sprintf("three transpositions of rank %d and the extents of a tensor", p.table.MaxRank),
+		fmt.Sprintf("no three transpositions of rank %d exchange the factors %v", p.table.MaxRank, factors)))
 }
 
 // planner looks for transpositions.

@@ -94,13 +94,8 @@ func (s *State) acceptAll() {
 				s.noteRefusal(op, no)
 			}
 			if why := s.stays[op]; why != "" {
-				s.refuse(op, op.Def.Name, &target.Refusal{
-					Rule:   target.RuleControl,
-					What:   op.Def.Name,
-					Have:   why,
-					Limit:  "decided when it is compiled",
-					Reason: why,
-				})
+				s.refuse(op, op.Def.Name, target.Refuse(target.RuleControl, op.Def.Name, why,
+					"decided when it is compiled", why))
 			}
 		default:
 			op.Place = ir.Place{Unit: ir.Engine, Rule: a.Rule}
@@ -198,9 +193,8 @@ func (s *State) placeCasts() {
 			op.Place = ir.Place{Unit: ir.Transfer, Rule: "cast"}
 			continue
 		}
-		s.refuse(op, "cast", &target.Refusal{Rule: target.RuleConversion, What: "operations around it",
-			Have: "on the CPU", Limit: "on the engine",
-			Reason: "converts between values of the CPU"})
+		s.refuse(op, "cast", target.Refuse(target.RuleConversion, "operations around it", "on the CPU",
+			"on the engine", "converts between values of the CPU"))
 	}
 }
 
@@ -279,9 +273,9 @@ func (s *State) dropIdleMoves() {
 	}
 	for _, op := range s.Func.Body.Ops {
 		if parent[op] != nil && !computes[find(op)] {
-			s.refuse(op, op.Place.Rule, &target.Refusal{Rule: target.RuleIdleMove, What: "operations around it",
-				Have: "on the CPU", Limit: "on the engine",
-				Reason: "its inputs are on the CPU, and it and its neighbours only move data: a dispatch costs more"})
+			s.refuse(op, op.Place.Rule, target.Refuse(target.RuleIdleMove, "operations around it", "on the CPU",
+				"on the engine",
+				"its inputs are on the CPU, and it and its neighbours only move data: a dispatch costs more"))
 		}
 	}
 }

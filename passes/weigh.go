@@ -80,13 +80,8 @@ func (s *State) refuseStretch(st *Step, r stretch) {
 	}
 	reason := fmt.Sprintf("kept on the CPU: %s%s there, %s on the engine, copies included", with, r.cpu, r.engine)
 	for _, op := range st.Ops[r.begin:r.end] {
-		s.refuse(op, op.Place.Rule, &target.Refusal{
-			Rule:   target.RuleCut,
-			What:   "estimate on the engine",
-			Have:   r.engine.String(),
-			Limit:  "less than the CPU's " + r.cpu.String(),
-			Reason: reason,
-		})
+		s.refuse(op, op.Place.Rule, target.Refuse(target.RuleCut, "estimate on the engine", r.engine,
+			"less than the CPU's "+r.cpu.String(), reason))
 	}
 }
 
@@ -279,13 +274,9 @@ func (s *State) dropConstantSteps() {
 			continue
 		}
 		for _, op := range st.Ops {
-			s.refuse(op, op.Place.Rule, &target.Refusal{
-				Rule:   target.RuleConstants,
-				What:   "operands of the step",
-				Have:   "only constants",
-				Limit:  "a live value",
-				Reason: op.Def.Name + " has only constant operands, and the operations next to it are on the engine",
-			})
+			s.refuse(op, op.Place.Rule, target.Refuse(target.RuleConstants, "operands of the step",
+				"only constants", "a live value",
+				op.Def.Name+" has only constant operands, and the operations next to it are on the engine"))
 		}
 	}
 }

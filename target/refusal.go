@@ -1,5 +1,7 @@
 package target
 
+import "fmt"
+
 import "slices"
 
 // Refusal is why the engine does not run an operation, as facts: the rule, the
@@ -13,6 +15,11 @@ type Refusal struct {
 	// Instead describes operations with the same result, for an operation that is refused with any arguments.
 	Instead string
 	State   string // state that breaks the rule, "" for none
+}
+
+// Refuse returns the refusal of a rule: have is the value that breaks it, limit what it allows.
+func Refuse(rule, what string, have, limit any, reason string) *Refusal {
+	return &Refusal{Rule: rule, What: what, Have: fmt.Sprint(have), Limit: fmt.Sprint(limit), Reason: reason}
 }
 
 // Error returns the reason.
