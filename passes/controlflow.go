@@ -227,8 +227,8 @@ func flattenBranches(s *State) error {
 			}
 		}
 		for i, v := range op.Results {
-			sel, err := s.makeOp(op, ir.OpSelect, arg{ir.ParamCond, op.Arg(ir.ParamPred)}, arg{ir.ParamA, sides[0][i]},
-				arg{ir.ParamB, sides[1][i]})
+			sel, err := s.makeOp(op, ir.OpSelect, arg(ir.ParamCond, op.Arg(ir.ParamPred)), arg(ir.ParamA, sides[0][i]),
+				arg(ir.ParamB, sides[1][i]))
 			if err != nil {
 				return err
 			}
@@ -310,7 +310,7 @@ func (s *State) keepNames(before []*ir.Value) error {
 			taken[v] = true
 			continue
 		}
-		op, err := s.makeOp(old.Def, ir.OpIdentity, arg{ir.ParamX, v})
+		op, err := s.makeOp(old.Def, ir.OpIdentity, arg(ir.ParamX, v))
 		if err != nil {
 			return err
 		}

@@ -100,7 +100,7 @@ func decompose(s *State) error {
 		}
 		c.takeResults()
 		of := c.decomposedFrom()
-		for _, made := range c.ops {
+		for _, made := range c.Ops {
 			if s.parts == nil {
 				s.parts = map[*ir.Op]decomposedFrom{}
 			}
@@ -162,7 +162,9 @@ func (s *State) decomposed(op *ir.Op, depth int) (*decomposer, error) {
 			continue
 		}
 		c := &decomposer{s: s, op: op, row: row}
-		err := c.write()
+		c.Make = func(o *ir.Operation, args ...ir.Arg) (*ir.Op, error) { return s.makeOp(op, o, args...) }
+		c.Const = func(k *ir.Const) *ir.Value { return s.constant(k, op.Pos) }
+		err := c.Write(func() { row.apply(c) })
 		if errors.As(err, new(*target.Refusal)) {
 			declined = err
 			continue
@@ -237,7 +239,7 @@ func (row *Decomposition) takes(op *ir.Op, on *target.Table) error {
 // accepts.
 func (c *decomposer) legalise(depth int) error {
 	var all []*ir.Op
-	for _, op := range c.ops {
+	for _, op := range c.Ops {
 		a, err := c.s.Accept(op)
 		if err == nil || convertsHalf(op) != 0 { // part of the transfer
 			c.tasks += a.Tasks
@@ -253,7 +255,7 @@ func (c *decomposer) legalise(depth int) error {
 			if no == nil {
 				inner.takeResults()
 				c.tasks += inner.tasks
-				all = append(all, inner.ops...)
+				all = append(all, inner.Ops...)
 				continue
 			}
 			err = c.s.refusal(err, no)
@@ -266,14 +268,14 @@ func (c *decomposer) legalise(depth int) error {
 		part.Reason = fmt.Sprintf("%s of its decomposition: %s", op.Def.Name, no.Reason)
 		return &part
 	}
-	c.ops = all
+	c.Ops = all
 	return nil
 }
 
 // decomposedFrom describes what c wrote, naming each operation once.
 func (c *decomposer) decomposedFrom() decomposedFrom {
 	var names []string
-	for _, op := range c.ops {
+	for _, op := range c.Ops {
 		if !slices.Contains(names, op.Def.Name) {
 			names = append(names, op.Def.Name)
 		}
@@ -282,78 +284,37 @@ func (c *decomposer) decomposedFrom() decomposedFrom {
 		Moves: c.row.idle || c.op.Def.Class == ir.Movement, InPlace: c.op.InPlace}
 }
 
-// A decomposer writes the operations of one decomposition. An error ends it where it occurs, by a panic that write
-// recovers, so that a decomposition reads like the expression that it writes.
+// A decomposer writes the operations of one decomposition.
 type decomposer struct {
+	ir.Builder
 	s       *State
 	op      *ir.Op // the operation that is decomposed
 	row     *Decomposition
-	ops     []*ir.Op    // operations that replace it
 	outs    []*ir.Value // values that replace its results
 	tasks   int
 	made    int64 // elements of the constants that were computed
 	ordinal int   // number of constants that were computed
 }
 
-// stopped is why a decomposition ended.
-type stopped struct{ error }
-
-// stop ends the decomposition with an error; it does not return.
-func (c *decomposer) stop(err error) *ir.Value { panic(stopped{err}) }
-
-// write writes the operations of the decomposition, and returns the error that ended it.
-func (c *decomposer) write() (err error) {
-	defer func() {
-		switch r := recover().(type) {
-		case nil:
-		case stopped:
-			err = r.error
-		default:
-			panic(r)
-		}
-	}()
-	c.row.apply(c)
-	return nil
-}
-
-// decline ends a decomposition that does not cover the operation; format and args state the reason.
-func (c *decomposer) decline(format string, args ...any) *ir.Value {
-	return c.stop(fmt.Errorf(format, args...))
-}
-
 // past ends a decomposition that would write more of something than its limit.
 func (c *decomposer) past(what string, have, limit int64) *ir.Value {
-	return c.stop(target.Refuse(target.RuleDecomposition, what, have, limit,
+	return c.Stop(target.Refuse(target.RuleDecomposition, what, have, limit,
 		fmt.Sprintf("its decomposition has %d %s, the limit is %d", have, what, limit)))
-}
-
-// do writes an operation and returns its first result. Several arguments of one name are the elements of a parameter
-// that accepts a tuple.
-func (c *decomposer) do(o *ir.Operation, args ...arg) *ir.Value { return c.all(o, args...)[0] }
-
-// all is like do but returns all results.
-func (c *decomposer) all(o *ir.Operation, args ...arg) []*ir.Value {
-	op, err := c.s.makeOp(c.op, o, args...)
-	if err != nil {
-		c.stop(err)
-	}
-	c.ops = append(c.ops, op)
-	return op.Results
 }
 
 // become ends a decomposition: vs replace the operation's results.
 func (c *decomposer) become(vs ...*ir.Value) {
 	if len(vs) != len(c.op.Results) {
-		c.decline("the decomposition has %d results, %s has %d", len(vs), c.op.Def.Name, len(c.op.Results))
+		c.Fail("the decomposition has %d results, %s has %d", len(vs), c.op.Def.Name, len(c.op.Results))
 	}
 	for i, v := range vs {
 		if want := c.op.Results[i].Type; !v.Type.Equal(want) {
-			c.decline("the decomposition gives %s, %s gives %s", v.Type, c.op.Def.Name, want)
+			c.Fail("the decomposition gives %s, %s gives %s", v.Type, c.op.Def.Name, want)
 		}
-		if !slices.Contains(c.ops, v.Def) || slices.Contains(vs[:i], v) ||
-			slices.ContainsFunc(c.ops, func(op *ir.Op) bool { return op.Takes(v) }) {
+		if !slices.Contains(c.Ops, v.Def) || slices.Contains(vs[:i], v) ||
+			slices.ContainsFunc(c.Ops, func(op *ir.Op) bool { return op.Takes(v) }) {
 			// A value that exists already, or that is read on the way, keeps its name.
-			v = c.do(ir.OpIdentity, arg{ir.ParamX, v})
+			v = c.Do(ir.OpIdentity, arg(ir.ParamX, v))
 		}
 		c.outs = append(c.outs, v)
 	}
@@ -368,23 +329,8 @@ func (c *decomposer) takeResults() {
 	}
 }
 
-// ints returns a constant vector of integers.
-func (c *decomposer) ints(vs ...int64) *ir.Value {
-	return c.s.constant(ir.ConstInts(ir.Int32, vs...), c.op.Pos)
-}
-
-func (c *decomposer) int(v int64) *ir.Value {
-	return c.s.constant(ir.ConstInt(ir.Int32, v), c.op.Pos)
-}
-
-func (c *decomposer) bool(v bool) *ir.Value { return c.s.constant(ir.ConstBool(v), c.op.Pos) }
-
-func (c *decomposer) str(v string) *ir.Value { return c.s.constant(ir.ConstString(v), c.op.Pos) }
-
 // num returns an fp16 scalar.
-func (c *decomposer) num(v float64) *ir.Value {
-	return c.s.constant(ir.ConstFloat(ir.FP16, v), c.op.Pos)
-}
+func (c *decomposer) num(v float64) *ir.Value { return c.Num(ir.FP16, v) }
 
 // maxMade limits the number of elements of a constant that a decomposition computes.
 const maxMade = 1 << 22
@@ -510,22 +456,6 @@ type computedConstant struct {
 	held []*ir.Const // constants whose addresses are in the key
 }
 
-// reshape changes the shape of x.
-func (c *decomposer) reshape(x *ir.Value, shape ...int64) *ir.Value {
-	if slices.Equal(x.Type.Shape, shape) {
-		return x
-	}
-	return c.do(ir.OpReshape, arg{ir.ParamX, x}, arg{ir.ParamShape, c.ints(shape...)})
-}
-
-// transpose permutes the dimensions of x.
-func (c *decomposer) transpose(x *ir.Value, perm ...int64) *ir.Value {
-	if slices.IsSorted(perm) {
-		return x
-	}
-	return c.do(ir.OpTranspose, arg{ir.ParamX, x}, arg{ir.ParamPerm, c.ints(perm...)})
-}
-
 // exchangeOf returns the permutation of rank dimensions that exchanges a and b.
 func exchangeOf(rank, a, b int) []int64 {
 	perm := make([]int64, rank)
@@ -536,73 +466,29 @@ func exchangeOf(rank, a, b int) []int64 {
 	return perm
 }
 
-// slice reads the elements from lo up to hi along an axis.
-func (c *decomposer) slice(x *ir.Value, axis int, lo, hi int64) *ir.Value {
-	begin, size := make([]int64, x.Type.Rank()), slices.Clone(x.Type.Shape)
-	begin[axis], size[axis] = lo, hi-lo
-	return c.do(ir.OpSliceBySize, arg{ir.ParamX, x}, arg{ir.ParamBegin, c.ints(begin...)},
-		arg{ir.ParamSize, c.ints(size...)})
-}
-
-// concat joins values along an axis.
-func (c *decomposer) concat(axis int, vs ...*ir.Value) *ir.Value {
-	if len(vs) == 1 {
-		return vs[0]
-	}
-	args := []arg{{ir.ParamAxis, c.int(int64(axis))}, {ir.ParamInterleave, c.bool(false)}}
-	for _, v := range vs {
-		args = append(args, arg{ir.ParamValues, v})
-	}
-	return c.do(ir.OpConcat, args...)
-}
-
-// matmul multiplies matrices; y is transposed if ty is set.
-func (c *decomposer) matmul(x, y *ir.Value, ty bool) *ir.Value {
-	return c.do(ir.OpMatMul, arg{ir.ParamX, x}, arg{ir.ParamY, y}, arg{ir.ParamTransposeX, c.bool(false)},
-		arg{ir.ParamTransposeY, c.bool(ty)})
-}
-
-// pad writes zeros before and after the last dimensions of x.
-func (c *decomposer) pad(x *ir.Value, amounts []int64) *ir.Value {
-	if !slices.ContainsFunc(amounts, func(n int64) bool { return n != 0 }) {
-		return x
-	}
-	return c.do(ir.OpPad, arg{ir.ParamX, x}, arg{ir.ParamPad, c.ints(amounts...)}, arg{ir.ParamMode, c.str("constant")},
-		arg{ir.ParamConstantVal, c.num(0)})
-}
-
 // conv convolves x; pad and bias may be nil for none.
 func (c *decomposer) conv(x, weight, bias *ir.Value, strides, pad, dilations []int64, groups int64) *ir.Value {
 	if pad == nil {
 		pad = make([]int64, 2*len(strides))
 	}
-	args := []arg{{ir.ParamX, x}, {ir.ParamWeight, weight}}
+	args := []ir.Arg{arg(ir.ParamX, x), arg(ir.ParamWeight, weight)}
 	if bias != nil {
-		args = append(args, arg{ir.ParamBias, bias})
+		args = append(args, arg(ir.ParamBias, bias))
 	}
-	return c.do(ir.OpConv, append(args, arg{ir.ParamStrides, c.ints(strides...)}, arg{ir.ParamPadType, c.str("custom")},
-		arg{ir.ParamPad, c.ints(pad...)}, arg{ir.ParamDilations, c.ints(dilations...)},
-		arg{ir.ParamGroups, c.int(groups)})...)
+	return c.Do(ir.OpConv, append(args, arg(ir.ParamStrides, c.Ints(strides...)), arg(ir.ParamPadType, c.Str("custom")),
+		arg(ir.ParamPad, c.Ints(pad...)), arg(ir.ParamDilations, c.Ints(dilations...)),
+		arg(ir.ParamGroups, c.Int(groups)))...)
 }
 
-func (c *decomposer) binary(o *ir.Operation, x, y *ir.Value) *ir.Value {
-	return c.do(o, arg{ir.ParamX, x}, arg{ir.ParamY, y})
-}
-
-func (c *decomposer) add(x, y *ir.Value) *ir.Value { return c.binary(ir.OpAdd, x, y) }
-func (c *decomposer) sub(x, y *ir.Value) *ir.Value { return c.binary(ir.OpSub, x, y) }
-func (c *decomposer) mul(x, y *ir.Value) *ir.Value { return c.binary(ir.OpMul, x, y) }
-func (c *decomposer) div(x, y *ir.Value) *ir.Value { return c.binary(ir.OpRealDiv, x, y) }
-func (c *decomposer) max(x, y *ir.Value) *ir.Value { return c.binary(ir.OpMaximum, x, y) }
-func (c *decomposer) min(x, y *ir.Value) *ir.Value { return c.binary(ir.OpMinimum, x, y) }
-
-// cast converts x to another element type.
-func (c *decomposer) cast(x *ir.Value, to ir.DType) *ir.Value {
-	return c.do(ir.OpCast, arg{ir.ParamX, x}, arg{ir.ParamDType, c.str(to.String())})
-}
+func (c *decomposer) add(x, y *ir.Value) *ir.Value { return c.Binary(ir.OpAdd, x, y) }
+func (c *decomposer) sub(x, y *ir.Value) *ir.Value { return c.Binary(ir.OpSub, x, y) }
+func (c *decomposer) mul(x, y *ir.Value) *ir.Value { return c.Binary(ir.OpMul, x, y) }
+func (c *decomposer) div(x, y *ir.Value) *ir.Value { return c.Binary(ir.OpRealDiv, x, y) }
+func (c *decomposer) max(x, y *ir.Value) *ir.Value { return c.Binary(ir.OpMaximum, x, y) }
+func (c *decomposer) min(x, y *ir.Value) *ir.Value { return c.Binary(ir.OpMinimum, x, y) }
 
 // unary writes an operation of one operand.
-func (c *decomposer) unary(o *ir.Operation, x *ir.Value) *ir.Value { return c.do(o, arg{ir.ParamX, x}) }
+func (c *decomposer) unary(o *ir.Operation, x *ir.Value) *ir.Value { return c.Do(o, arg(ir.ParamX, x)) }
 
 // reduce writes a reduction that keeps its dimensions.
 func (c *decomposer) reduce(o *ir.Operation, x *ir.Value, axes []int) *ir.Value {
@@ -610,12 +496,12 @@ func (c *decomposer) reduce(o *ir.Operation, x *ir.Value, axes []int) *ir.Value 
 	for i, a := range axes {
 		vs[i] = int64(a)
 	}
-	return c.do(o, arg{ir.ParamX, x}, arg{ir.ParamAxes, c.ints(vs...)}, arg{ir.ParamKeepDims, c.bool(true)})
+	return c.Do(o, arg(ir.ParamX, x), arg(ir.ParamAxes, c.Ints(vs...)), arg(ir.ParamKeepDims, c.Bool(true)))
 }
 
 // shaped ends a decomposition with v, reshaped to the shape of the result.
 func (c *decomposer) shaped(v *ir.Value) {
-	c.become(c.reshape(v, c.op.Results[0].Type.Shape...))
+	c.become(c.Reshape(v, c.op.Results[0].Type.Shape...))
 }
 
 // volume multiplies dimensions.

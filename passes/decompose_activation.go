@@ -47,13 +47,13 @@ func (c *decomposer) scalar(name ir.ParamName) *ir.Value { return c.num(c.float(
 func (c *decomposer) float(name ir.ParamName) float64 {
 	v, ok := ir.ArgFloat(c.op, name)
 	if !ok {
-		c.decline("%s is known only at run time", name)
+		c.Fail("%s is known only at run time", name)
 	}
 	return v
 }
 
 func leakyMinimum(c *decomposer) {
-	y := c.do(ir.OpLeakyRelu, arg{ir.ParamX, c.op.Arg(ir.ParamX)}, arg{ir.ParamAlpha, c.scalar(ir.ParamAlpha)})
+	y := c.Do(ir.OpLeakyRelu, arg(ir.ParamX, c.op.Arg(ir.ParamX)), arg(ir.ParamAlpha, c.scalar(ir.ParamAlpha)))
 	c.become(c.min(y, c.scalar(ir.ParamBeta)))
 }
 
@@ -63,14 +63,14 @@ func decomposeThreshold(c *decomposer) {
 
 func decomposeThresholdedRelu(c *decomposer) {
 	x := c.op.Arg(ir.ParamX)
-	c.become(c.choose(c.binary(ir.OpGreaterEqual, x, c.scalar(ir.ParamAlpha)), x, c.num(0)))
+	c.become(c.choose(c.Binary(ir.OpGreaterEqual, x, c.scalar(ir.ParamAlpha)), x, c.num(0)))
 }
 
 // channels returns a constant vector over the channels of x, as a tensor that broadcasts over x.
 func (c *decomposer) channels(name ir.ParamName, x *ir.Value) *ir.Value {
 	v := c.op.Arg(name)
 	if v == nil || !v.IsConst() {
-		return c.decline("%s is known only at run time", name)
+		return c.Fail("%s is known only at run time", name)
 	}
 	shape := []int64{1, v.Type.Elems()}
 	for range x.Type.Rank() - 2 {
@@ -110,7 +110,7 @@ func decomposeSoftsign(c *decomposer) {
 func (c *decomposer) exponent() float64 {
 	y := c.op.Arg(ir.ParamY)
 	if !y.IsConst() || y.Type.Elems() != 1 {
-		c.decline("the exponent is not a constant number")
+		c.Fail("the exponent is not a constant number")
 	}
 	return y.Const.Float(0)
 }
@@ -121,7 +121,7 @@ const maxPower = 8
 func wholePower(c *decomposer) {
 	n := c.exponent()
 	if n != math.Trunc(n) || math.Abs(n) > maxPower || n == 0 {
-		c.decline("the exponent %g is not a whole number from -%d to %d but 0", n, maxPower, maxPower)
+		c.Fail("the exponent %g is not a whole number from -%d to %d but 0", n, maxPower, maxPower)
 	}
 	var y *ir.Value
 	x := c.op.Arg(ir.ParamX)
@@ -148,7 +148,7 @@ func wholePower(c *decomposer) {
 // v may have had more dimensions.
 func (c *decomposer) broadcast(v *ir.Value) {
 	if v.Type.Elems() != c.op.Results[0].Type.Elems() {
-		c.decline("the constant operand is larger than the other")
+		c.Fail("the constant operand is larger than the other")
 	}
 	c.shaped(v)
 }
@@ -161,19 +161,19 @@ func fourthRoot(c *decomposer) {
 	case -0.25:
 		c.broadcast(c.unary(ir.OpSqrt, c.rsqrt(x)))
 	default:
-		c.decline("the exponent is %g", n)
+		c.Fail("the exponent is %g", n)
 	}
 }
 
 // rsqrt writes a reciprocal root without an addend.
 func (c *decomposer) rsqrt(x *ir.Value) *ir.Value {
-	return c.do(ir.OpRsqrt, arg{ir.ParamX, x}, arg{ir.ParamEpsilon, c.num(0)})
+	return c.Do(ir.OpRsqrt, arg(ir.ParamX, x), arg(ir.ParamEpsilon, c.num(0)))
 }
 
 func powerOfConstant(c *decomposer) {
 	x := c.op.Arg(ir.ParamX)
 	if !x.IsConst() || x.Type.Elems() != 1 || !(x.Const.Float(0) > 0) {
-		c.decline("the base is not a constant positive number")
+		c.Fail("the base is not a constant positive number")
 	}
 	y := c.op.Arg(ir.ParamY)
 	if base := x.Const.Float(0); base == 2 {
@@ -188,7 +188,7 @@ func powerOfConstant(c *decomposer) {
 func exponential(c *decomposer) {
 	x := c.op.Arg(ir.ParamX)
 	if !notNegative(x, 0) {
-		c.decline("the base may be negative: nothing of how it is computed says otherwise")
+		c.Fail("the base may be negative: nothing of how it is computed says otherwise")
 	}
 	c.become(c.unary(ir.OpExp, c.mul(c.op.Arg(ir.ParamY), c.log(x))))
 }
@@ -198,7 +198,7 @@ func exponential(c *decomposer) {
 func signedPower(c *decomposer) {
 	x, y := c.op.Arg(ir.ParamX), c.op.Arg(ir.ParamY)
 	if x.IsConst() {
-		c.decline("the base is constant and negative")
+		c.Fail("the base is constant and negative")
 	}
 	size := c.unary(ir.OpExp, c.mul(y, c.log(c.unary(ir.OpAbs, x))))
 	var signed *ir.Value
@@ -217,7 +217,7 @@ func signedPower(c *decomposer) {
 		signed = c.mul(size, c.sub(c.num(1), c.mul(odd, c.num(2))))
 		signed = c.choose(c.equal(c.unary(ir.OpFloor, y), y), signed, c.num(0))
 	}
-	c.become(c.choose(c.do(ir.OpLess, arg{ir.ParamX, x}, arg{ir.ParamY, c.num(0)}), signed, size))
+	c.become(c.choose(c.Do(ir.OpLess, arg(ir.ParamX, x), arg(ir.ParamY, c.num(0))), signed, size))
 }
 
 // notNegative reports whether the operations that compute a value show that it cannot be negative.

@@ -40,11 +40,11 @@ func byBytes(c *decomposer) {
 	}
 	c.op.Operands(func(p *ir.Param, v *ir.Value) {
 		if picked[p.Name] && v.Type.DType != d {
-			c.decline("moves %s to %s", v.Type.DType, d)
+			c.Fail("moves %s to %s", v.Type.DType, d)
 		}
 	})
 	if n == 0 {
-		c.decline("moves %s, which is not an integer", d)
+		c.Fail("moves %s, which is not an integer", d)
 	}
 	apart := map[*ir.Value][]*ir.Value{}
 	parts := make([][]*ir.Value, len(c.op.Results)) // the bytes of each result
@@ -83,19 +83,19 @@ func (c *decomposer) itself(args [][]*ir.Value) []*ir.Value {
 	}
 	types, err := ir.InferOp(op)
 	if err != nil {
-		c.stop(fmt.Errorf("%s on bytes: %w", c.op.Def.Name, err))
+		c.Stop(fmt.Errorf("%s on bytes: %w", c.op.Def.Name, err))
 	}
 	for _, t := range types {
 		op.Results = append(op.Results, &ir.Value{Name: c.s.name(op.Def.Name), Type: t, Def: op, Pos: op.Pos})
 	}
-	c.ops = append(c.ops, op)
+	c.Ops = append(c.Ops, op)
 	return op.Results
 }
 
 // bytes separates integers into their bytes.
 func (c *decomposer) bytes(v *ir.Value) []*ir.Value {
 	if !v.IsConst() {
-		return c.all(ir.OpToBytes, arg{ir.ParamX, v})
+		return c.All(ir.OpToBytes, arg(ir.ParamX, v))
 	}
 	var out []*ir.Value
 	vs := v.Const.Ints()
@@ -108,9 +108,9 @@ func (c *decomposer) bytes(v *ir.Value) []*ir.Value {
 
 // joinBytes joins bytes to integers of type d.
 func (c *decomposer) joinBytes(d ir.DType, vs []*ir.Value) *ir.Value {
-	args := []arg{{ir.ParamDType, c.str(d.String())}}
+	args := []ir.Arg{arg(ir.ParamDType, c.Str(d.String()))}
 	for _, v := range vs {
-		args = append(args, arg{ir.ParamValues, v})
+		args = append(args, arg(ir.ParamValues, v))
 	}
-	return c.do(ir.OpFromBytes, args...)
+	return c.Do(ir.OpFromBytes, args...)
 }

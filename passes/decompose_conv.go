@@ -101,9 +101,9 @@ func (c *decomposer) convolution() (ir.Conv, *ir.Const) {
 	a, err := ir.ConvAttrs(c.op)
 	switch {
 	case err != nil:
-		c.decline("%v", err)
+		c.Fail("%v", err)
 	case !w.IsConst():
-		c.decline("the weight is known only at run time")
+		c.Fail("the weight is known only at run time")
 	}
 	return a, w.Const
 }
@@ -150,7 +150,7 @@ func (c *decomposer) phase(a *ir.Conv, x *ir.Value, axes []phase) *ir.Value {
 	y := c.conv(x, taps, bias, ones, pad, dilations, a.Groups)
 	for d, p := range axes {
 		if y.Type.Shape[2+d] > p.size {
-			y = c.slice(y, 2+d, 0, p.size)
+			y = c.Slice(y, 2+d, 0, p.size)
 		}
 	}
 	return y
@@ -165,9 +165,9 @@ func depthAsChannels(c *decomposer) {
 	bias := c.op.Arg(ir.ParamBias)
 	switch {
 	case a.Spatial != 3:
-		c.decline("it has %d spatial dimensions", a.Spatial)
+		c.Fail("it has %d spatial dimensions", a.Spatial)
 	case bias != nil && !bias.IsConst():
-		c.decline("the bias is known only at run time")
+		c.Fail("the bias is known only at run time")
 	case x.Type.Shape[0]*a.Groups*a.Out[0] > maxPlanes:
 		c.past("convolutions of planes", x.Type.Shape[0]*a.Groups*a.Out[0], maxPlanes)
 	}
@@ -203,8 +203,8 @@ func depthAsChannels(c *decomposer) {
 			part = c.computed(func(i int64) float64 { return bias.Const.Float(g*out + i) }, []int64{out}, bias)
 		}
 		for n := range groups {
-			v := c.slice(c.slice(x, 0, int64(n), int64(n)+1), 1, g*in, (g+1)*in)
-			v = c.reshape(c.transpose(v, 0, 2, 1, 3, 4), 1, depth*in, a.In[1], a.In[2])
+			v := c.Slice(c.Slice(x, 0, int64(n), int64(n)+1), 1, g*in, (g+1)*in)
+			v = c.Reshape(c.Transpose(v, 0, 2, 1, 3, 4), 1, depth*in, a.In[1], a.In[2])
 			var planes []*ir.Value
 			for z := range a.Out[0] {
 				first := z*a.Strides[0] - a.PadBefore[0]
@@ -213,7 +213,7 @@ func depthAsChannels(c *decomposer) {
 					lo, hi = 0, 1
 				}
 				weight := taps(window{g, lo - first, hi - first})
-				y := c.conv(c.slice(v, 1, lo*in, hi*in), weight, part, a.Strides[1:], pad, a.Dilations[1:], 1)
+				y := c.conv(c.Slice(v, 1, lo*in, hi*in), weight, part, a.Strides[1:], pad, a.Dilations[1:], 1)
 				planes = append(planes, y)
 			}
 			groups[n] = append(groups[n], c.stacked(2, planes))
@@ -233,7 +233,7 @@ func stridesAsChannels(c *decomposer) {
 	a, w := c.convolution()
 	x, bias := c.op.Arg(ir.ParamX), c.op.Arg(ir.ParamBias)
 	if a.Spatial > 2 || !slices.ContainsFunc(a.Strides, func(n int64) bool { return n > 1 }) {
-		c.decline("it has %d spatial dimensions with strides of %d", a.Spatial, a.Strides)
+		c.Fail("it has %d spatial dimensions with strides of %d", a.Spatial, a.Strides)
 	}
 	n, in := x.Type.Shape[0], x.Type.Shape[1]
 	pad, sizes := make([]int64, 2*a.Spatial), make([]int64, a.Spatial)
@@ -258,11 +258,11 @@ func stridesAsChannels(c *decomposer) {
 	for i := range a.Spatial {
 		to = append(to, 2+2*i)
 	}
-	v := c.pad(x, pad)
+	v := c.Pad(x, pad)
 	for i, stride := range a.Strides {
 		v = c.cut(v, 2+i, 0, sizes[i]*stride)
 	}
-	v = c.reshape(c.arranged(v, factors, 2, to, 1), append([]int64{n, in * all}, sizes...)...)
+	v = c.Reshape(c.arranged(v, factors, 2, to, 1), append([]int64{n, in * all}, sizes...)...)
 	shape := append([]int64{w.Type.Shape[0], w.Type.Shape[1] * all}, taps...)
 	weight := c.computed(func(i int64) float64 {
 		var tap [2]int64 // of the new kernel, then of the old one
@@ -289,19 +289,20 @@ const maxPlanes = 1024
 // pool writes a pool like that of the operation over the axes of the given windows, with the padding before and after
 // each; a ceil_mode window may extend beyond the padding.
 func (c *decomposer) pool(x *ir.Value, kernel, strides, pad []int64, exclude, ceil bool) *ir.Value {
-	args := []arg{{ir.ParamX, x}, {ir.ParamKernelSizes, c.ints(kernel...)}, {ir.ParamStrides, c.ints(strides...)},
-		{ir.ParamPadType, c.str("custom")}, {ir.ParamPad, c.ints(pad...)}, {ir.ParamCeilMode, c.bool(ceil)}}
+	args := []ir.Arg{arg(ir.ParamX, x), arg(ir.ParamKernelSizes, c.Ints(kernel...)),
+		arg(ir.ParamStrides, c.Ints(strides...)),
+		arg(ir.ParamPadType, c.Str("custom")), arg(ir.ParamPad, c.Ints(pad...)), arg(ir.ParamCeilMode, c.Bool(ceil))}
 	if c.op.Is(ir.OpAvgPool) {
-		args = append(args, arg{ir.ParamExcludePaddingFromAverage, c.bool(exclude)})
+		args = append(args, arg(ir.ParamExcludePaddingFromAverage, c.Bool(exclude)))
 	}
-	return c.do(c.op.Def.Operation, args...)
+	return c.Do(c.op.Def.Operation, args...)
 }
 
 // pooling returns the attributes of a pool.
 func (c *decomposer) pooling() ir.Pool {
 	a, err := ir.PoolAttrs(c.op)
 	if err != nil {
-		c.decline("%v", err)
+		c.Fail("%v", err)
 	}
 	return a
 }
@@ -319,18 +320,18 @@ func padding(a *ir.Pool) (pad []int64) {
 func planeByPlane(c *decomposer) {
 	x, a := c.op.Arg(ir.ParamX), c.pooling()
 	if a.Spatial != 3 {
-		c.decline("it has %d spatial dimensions", a.Spatial)
+		c.Fail("it has %d spatial dimensions", a.Spatial)
 	}
 	pad := padding(&a)
 	n := x.Type.Shape[0] * x.Type.Shape[1]
 	d, h, w := a.In[0], a.Out[1], a.Out[2]
-	v := c.reshape(x, 1, n*d, a.In[1], a.In[2])
+	v := c.Reshape(x, 1, n*d, a.In[1], a.In[2])
 	v = c.pool(v, a.Kernel[1:], a.Strides[1:], pad[2:], a.ExcludePadding, a.CeilMode)
-	v = c.transpose(c.reshape(v, n, d, h, w), 0, 2, 1, 3)
-	v = c.reshape(v, 1, n*h, d, w)
+	v = c.Transpose(c.Reshape(v, n, d, h, w), 0, 2, 1, 3)
+	v = c.Reshape(v, 1, n*h, d, w)
 	v = c.pool(v, []int64{a.Kernel[0], 1}, []int64{a.Strides[0], 1}, []int64{pad[0], pad[1], 0, 0}, a.ExcludePadding,
 		a.CeilMode)
-	v = c.transpose(c.reshape(v, n, h, a.Out[0], w), 0, 2, 1, 3)
+	v = c.Transpose(c.Reshape(v, n, h, a.Out[0], w), 0, 2, 1, 3)
 	c.shaped(v)
 }
 
@@ -339,9 +340,9 @@ func planeByPlane(c *decomposer) {
 func paddingFirst(c *decomposer) {
 	x, a := c.op.Arg(ir.ParamX), c.pooling()
 	if !a.CeilMode || a.ExcludePadding {
-		c.decline("the engine's pool takes it")
+		c.Fail("the engine's pool takes it")
 	}
-	x = c.pad(x, padding(&a))
+	x = c.Pad(x, padding(&a))
 	c.become(c.pool(x, a.Kernel, a.Strides, make([]int64, 2*a.Spatial), true, true))
 }
 
@@ -351,7 +352,7 @@ func wholeWindow(c *decomposer) {
 	var axes []int
 	for i := range a.Spatial {
 		if a.Kernel[i] != a.In[i] || a.Out[i] != 1 || a.PadBefore[i] != 0 || a.PadAfter[i] != 0 {
-			c.decline("its window is not the whole image")
+			c.Fail("its window is not the whole image")
 		}
 		axes = append(axes, 2+i)
 	}

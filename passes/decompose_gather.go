@@ -28,14 +28,14 @@ type lookup struct {
 // merged returns x with dimensions lo to hi merged into one.
 func (c *decomposer) merged(l lookup) *ir.Value {
 	s := l.x.Type.Shape
-	return c.reshape(l.x, slices.Concat(s[:l.lo], []int64{volume(s[l.lo : l.hi+1])}, s[l.hi+1:])...)
+	return c.Reshape(l.x, slices.Concat(s[:l.lo], []int64{volume(s[l.lo : l.hi+1])}, s[l.hi+1:])...)
 }
 
 // looked decodes an operation with constant indices.
 func (c *decomposer) looked() (l lookup) {
 	x, idx := c.op.Arg(ir.ParamX), c.op.Arg(ir.ParamIndices)
 	if x.IsConst() || !idx.IsConst() || idx.Type.DType.Bits()%8 != 0 {
-		c.decline("x is constant or indices are computed")
+		c.Fail("x is constant or indices are computed")
 	}
 	if idx.Type.Elems() > maxMade {
 		c.past("indices", idx.Type.Elems(), maxMade)
@@ -46,7 +46,7 @@ func (c *decomposer) looked() (l lookup) {
 			i += n
 		}
 		if i < 0 || i >= n {
-			c.decline("index %d of %d elements", i, n)
+			c.Fail("index %d of %d elements", i, n)
 		}
 		return i
 	}
@@ -55,7 +55,7 @@ func (c *decomposer) looked() (l lookup) {
 	}
 	g, err := ir.GatherAttrs(c.op)
 	if err != nil {
-		c.decline("%v", err)
+		c.Fail("%v", err)
 	}
 	n := shape[g.Axis]
 	for i := range is {
@@ -125,14 +125,14 @@ func (c *decomposer) coordinates(x, idx *ir.Value, is []int64, place func(i, n i
 	if c.op.Def.ParamIndex(ir.ParamBatchDims) >= 0 {
 		b, ok := ir.ArgInt(c.op, ir.ParamBatchDims)
 		if !ok {
-			c.decline("batch_dims is computed")
+			c.Fail("batch_dims is computed")
 		}
 		batch = b
 	}
 	shape := x.Type.Shape
 	k := idx.Type.Shape[idx.Type.Rank()-1]
 	if k == 0 {
-		c.decline("indices have no coordinates")
+		c.Fail("indices have no coordinates")
 	}
 	lead, within := volume(shape[:batch]), shape[batch:batch+k]
 	per := int64(len(is)) / k / lead // for each element of the batch
@@ -156,8 +156,8 @@ func indexedParts(c *decomposer) {
 		s := l.x.Type.Shape
 		n, row := s[l.hi], s[len(s)-1]
 		lead := volume(s[:l.hi]) / l.batch
-		y := c.reshape(l.x, l.batch, lead, n, volume(s[l.hi+1:])/row, row)
-		y = c.reshape(c.transpose(y, 0, 2, 1, 3, 4), l.batch*n, lead, volume(s[l.hi+1:])/row, row)
+		y := c.Reshape(l.x, l.batch, lead, n, volume(s[l.hi+1:])/row, row)
+		y = c.Reshape(c.Transpose(y, 0, 2, 1, 3, 4), l.batch*n, lead, volume(s[l.hi+1:])/row, row)
 		m := int64(len(l.at)) / (l.batch * lead)
 		var at []int64
 		for b := range l.batch {
@@ -166,7 +166,7 @@ func indexedParts(c *decomposer) {
 			}
 		}
 		y = c.taken(y, 0, at)
-		c.shaped(c.transpose(c.reshape(y, l.batch, m, lead, volume(s[l.hi+1:])/row, row), 0, 2, 1, 3, 4))
+		c.shaped(c.Transpose(c.Reshape(y, l.batch, m, lead, volume(s[l.hi+1:])/row, row), 0, 2, 1, 3, 4))
 		return
 	}
 	c.shaped(c.taken(c.merged(l), l.lo, l.at))
@@ -178,7 +178,7 @@ func selectionMatrix(c *decomposer) {
 	x := c.merged(l)
 	n, m := x.Type.Shape[l.lo], int64(len(l.at))
 	if len(runsOf(l.at)) <= maxPieces {
-		c.decline("selects up to %d runs of elements", maxPieces)
+		c.Fail("selects up to %d runs of elements", maxPieces)
 	}
 	if n*m > maxMade {
 		c.past("elements of a matrix of ones and zeros", n*m, maxMade)
@@ -192,9 +192,9 @@ func selectionMatrix(c *decomposer) {
 	}, []int64{n, m}, idx)
 	rank := x.Type.Rank()
 	if rank == 1 {
-		c.shaped(c.matmul(c.reshape(x, 1, n), matrix, false))
+		c.shaped(c.MatMul(c.Reshape(x, 1, n), matrix, false))
 		return
 	}
 	perm := exchangeOf(rank, l.lo, rank-1)
-	c.shaped(c.transpose(c.matmul(c.transpose(x, perm...), matrix, false), perm...))
+	c.shaped(c.Transpose(c.MatMul(c.Transpose(x, perm...), matrix, false), perm...))
 }

@@ -29,7 +29,7 @@ var integerDecompositions = []Decomposition{
 
 // half reports whether the highest bit of a byte is set.
 func (c *decomposer) half(v *ir.Value) *ir.Value {
-	return c.do(ir.OpGreaterEqual, arg{ir.ParamX, v}, arg{ir.ParamY, c.num(128)})
+	return c.Do(ir.OpGreaterEqual, arg(ir.ParamX, v), arg(ir.ParamY, c.num(128)))
 }
 
 // pairOfIntegers returns the bytes of x and y.
@@ -37,7 +37,7 @@ func (c *decomposer) pairOfIntegers() (x, y []*ir.Value) {
 	a, b := c.op.Arg(ir.ParamX), c.op.Arg(ir.ParamY)
 	d := a.Type.DType
 	if ir.Bytes(d) == 0 || b.Type.DType != d || a.IsConst() && b.IsConst() {
-		c.decline("the operands are %s and %s, not two integers of one type", d, b.Type.DType)
+		c.Fail("the operands are %s and %s, not two integers of one type", d, b.Type.DType)
 	}
 	x, y = c.bytes(a), c.bytes(b)
 	return x, y
@@ -69,7 +69,7 @@ func (c *decomposer) order(x, y []*ir.Value, signed bool) *ir.Value {
 func comparedBytes(c *decomposer) {
 	x, y := c.pairOfIntegers()
 	signed := c.op.Arg(ir.ParamX).Type.DType.IsSigned() && !c.op.Is(ir.OpEqual, ir.OpNotEqual)
-	c.become(c.do(c.op.Def.Operation, arg{ir.ParamX, c.order(x, y, signed)}, arg{ir.ParamY, c.num(0)}))
+	c.become(c.Do(c.op.Def.Operation, arg(ir.ParamX, c.order(x, y, signed)), arg(ir.ParamY, c.num(0))))
 }
 
 func chosenInteger(c *decomposer) {
@@ -79,7 +79,7 @@ func chosenInteger(c *decomposer) {
 	if c.op.Is(ir.OpMinimum) {
 		first = ir.OpLess
 	}
-	is := c.do(first, arg{ir.ParamX, c.order(x, y, d.IsSigned())}, arg{ir.ParamY, c.num(0)})
+	is := c.Do(first, arg(ir.ParamX, c.order(x, y, d.IsSigned())), arg(ir.ParamY, c.num(0)))
 	var out []*ir.Value
 	for k := range x {
 		out = append(out, c.choose(is, x[k], y[k]))
@@ -93,13 +93,13 @@ func carriedBytes(c *decomposer) {
 	var out []*ir.Value
 	var carry *ir.Value // 1 where the byte below has one
 	for k := range x {
-		v := c.binary(c.op.Def.Operation, x[k], y[k])
+		v := c.Binary(c.op.Def.Operation, x[k], y[k])
 		if carry != nil {
-			v = c.binary(c.op.Def.Operation, v, carry)
+			v = c.Binary(c.op.Def.Operation, v, carry)
 		}
-		beyond, by := c.do(ir.OpGreaterEqual, arg{ir.ParamX, v}, arg{ir.ParamY, c.num(256)}), -256.0
+		beyond, by := c.Do(ir.OpGreaterEqual, arg(ir.ParamX, v), arg(ir.ParamY, c.num(256))), -256.0
 		if c.op.Is(ir.OpSub) {
-			beyond, by = c.do(ir.OpLess, arg{ir.ParamX, v}, arg{ir.ParamY, c.num(0)}), 256
+			beyond, by = c.Do(ir.OpLess, arg(ir.ParamX, v), arg(ir.ParamY, c.num(0))), 256
 		}
 		carry = c.choose(beyond, c.num(1), c.num(0))
 		out = append(out, c.add(v, c.mul(carry, c.num(by))))
@@ -115,9 +115,9 @@ func castBytes(c *decomposer) {
 	var in []*ir.Value
 	switch {
 	case from == to || x.IsConst() || n == 0 && from != ir.Bool || m == 0 && to != ir.Bool:
-		c.decline("converts %s to %s", from, to)
+		c.Fail("converts %s to %s", from, to)
 	case n == 0:
-		n, in = 1, []*ir.Value{c.cast(x, ir.FP16)}
+		n, in = 1, []*ir.Value{c.Cast(x, ir.FP16)}
 	default:
 		in = c.bytes(x)
 	}
@@ -126,7 +126,7 @@ func castBytes(c *decomposer) {
 		for _, v := range in[1:] {
 			sum = c.add(sum, v)
 		}
-		c.become(c.cast(sum, ir.Bool))
+		c.become(c.Cast(sum, ir.Bool))
 		return
 	}
 	// Bytes that x lacks are those of its sign; those that the result lacks are dropped.
@@ -148,10 +148,10 @@ func comparedIndex(c *decomposer) {
 	idx, out := c.op.Arg(ir.ParamIndices), c.op.Results[0].Type
 	axis, err := ir.AxisAttr(c.op, ir.ParamAxis, out.Rank())
 	if err != nil {
-		c.decline("%v", err)
+		c.Fail("%v", err)
 	}
 	if idx.IsConst() {
-		c.decline("indices are constant")
+		c.Fail("indices are constant")
 	}
 	c.beyondIndexes("indices", out.Shape[axis])
 	number := func(name ir.ParamName, absent float64) float64 {
@@ -162,18 +162,18 @@ func comparedIndex(c *decomposer) {
 	}
 	on, off := number(ir.ParamOnValue, 1), number(ir.ParamOffValue, 0)
 	if out.DType == ir.Int32 && max(on, -on, off, -off) > maxIndexed {
-		c.decline("on_value %g and off_value %g: want integers of magnitude at most %d", on, off, maxIndexed)
+		c.Fail("on_value %g and off_value %g: want integers of magnitude at most %d", on, off, maxIndexed)
 	}
 	shape, places := slices.Clone(out.Shape), slices.Repeat([]int64{1}, out.Rank())
 	shape[axis], places[axis] = 1, out.Shape[axis]
-	hit := c.equal(c.reshape(c.counted(idx), shape...), c.iota(places...))
+	hit := c.equal(c.Reshape(c.counted(idx), shape...), c.iota(places...))
 	if out.DType == ir.Bool {
-		c.become(c.choose(hit, c.bool(on != 0), c.bool(off != 0)))
+		c.become(c.choose(hit, c.Bool(on != 0), c.Bool(off != 0)))
 		return
 	}
 	v := c.choose(hit, c.num(on), c.num(off))
 	if out.DType != ir.FP16 {
-		v = c.cast(v, out.DType)
+		v = c.Cast(v, out.DType)
 	}
 	c.become(v)
 }

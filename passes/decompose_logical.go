@@ -12,13 +12,13 @@ var logicalDecompositions = []Decomposition{
 		Doc: "maximum of the operands as 0 and 1", apply: func(c *decomposer) { c.truth(ir.OpMaximum) }},
 	{Name: "unequal-truths", Ops: ops{ir.OpLogicalXor}, Also: []ir.DType{ir.Bool},
 		Doc: "not_equal of the operands as 0 and 1", apply: func(c *decomposer) {
-			c.become(c.binary(ir.OpNotEqual, c.number(ir.ParamX), c.number(ir.ParamY)))
+			c.become(c.Binary(ir.OpNotEqual, c.number(ir.ParamX), c.number(ir.ParamY)))
 		}},
 }
 
 // truth ends a decomposition with the truth value of the result of o for two operands that are 0 or 1.
 func (c *decomposer) truth(o *ir.Operation) {
-	c.become(c.cast(c.binary(o, c.number(ir.ParamX), c.number(ir.ParamY)), ir.Bool))
+	c.become(c.Cast(c.Binary(o, c.number(ir.ParamX), c.number(ir.ParamY)), ir.Bool))
 }
 
 // number returns a boolean operand as 0 and 1.
@@ -27,5 +27,5 @@ func (c *decomposer) number(name ir.ParamName) *ir.Value {
 	if v.IsConst() {
 		return c.computed(v.Const.Float, v.Type.Shape, v)
 	}
-	return c.cast(v, ir.FP16)
+	return c.Cast(v, ir.FP16)
 }

@@ -45,7 +45,7 @@ func (c *decomposer) counted(v *ir.Value) *ir.Value {
 	case v.Type.DType == ir.FP16:
 		return v
 	case ir.Lookup(ir.OpCast.Name, c.s.Func.Opset).Params[0].Types.Has(v.Type.DType):
-		return c.cast(v, ir.FP16)
+		return c.Cast(v, ir.FP16)
 	}
 	parts := c.bytes(v)
 	last := len(parts) - 1
@@ -65,13 +65,13 @@ func (c *decomposer) signed(v *ir.Value) *ir.Value {
 	if v.IsConst() {
 		return c.computed(func(i int64) float64 { return float64(int8(uint8(v.Const.Float(i)))) }, v.Type.Shape, v)
 	}
-	low := c.do(ir.OpLess, arg{ir.ParamX, v}, arg{ir.ParamY, c.num(128)})
+	low := c.Do(ir.OpLess, arg(ir.ParamX, v), arg(ir.ParamY, c.num(128)))
 	return c.choose(low, v, c.sub(v, c.num(256)))
 }
 
 // fromEnd adds n to negative numbers, which count from the end; n broadcasts over v.
 func (c *decomposer) fromEnd(v, n *ir.Value) *ir.Value {
-	below := c.do(ir.OpLess, arg{ir.ParamX, v}, arg{ir.ParamY, c.num(0)})
+	below := c.Do(ir.OpLess, arg(ir.ParamX, v), arg(ir.ParamY, c.num(0)))
 	return c.choose(below, c.add(v, n), v)
 }
 
@@ -88,16 +88,16 @@ func (c *decomposer) places(idx *ir.Value, n int64) *ir.Value {
 // beyondIndexes refuses computed places among more elements than fp16 numbers can count.
 func (c *decomposer) beyondIndexes(what string, n int64) {
 	if n > maxIndexed {
-		c.stop(target.Refuse(target.RuleRuntime, "places that "+what+" count", n, maxIndexed,
+		c.Stop(target.Refuse(target.RuleRuntime, "places that "+what+" count", n, maxIndexed,
 			fmt.Sprintf("the values of %s are known only at run time and count %d places; numbers of fp16 are exact "+
 				"to %d", what, n, maxIndexed)))
 	}
 }
 
-func (c *decomposer) equal(x, y *ir.Value) *ir.Value { return c.binary(ir.OpEqual, x, y) }
+func (c *decomposer) equal(x, y *ir.Value) *ir.Value { return c.Binary(ir.OpEqual, x, y) }
 
 func (c *decomposer) choose(cond, a, b *ir.Value) *ir.Value {
-	return c.do(ir.OpSelect, arg{ir.ParamCond, cond}, arg{ir.ParamA, a}, arg{ir.ParamB, b})
+	return c.Do(ir.OpSelect, arg(ir.ParamCond, cond), arg(ir.ParamA, a), arg(ir.ParamB, b))
 }
 
 // marked returns the sum along an axis of the elements of x where cond is set; cond and x broadcast to one shape.
@@ -109,30 +109,30 @@ func (c *decomposer) marked(cond, x *ir.Value, axis int) *ir.Value {
 func (c *decomposer) indexed(x, at *ir.Value, batch, lead, n, m, tail int64) *ir.Value {
 	switch {
 	case batch*lead*m*n*tail <= maxCompared && batch == 1:
-		hit := c.equal(c.reshape(at, 1, m, 1, 1), c.iota(1, 1, n, 1))
-		return c.marked(hit, c.reshape(x, lead, 1, n, tail), 2)
+		hit := c.equal(c.Reshape(at, 1, m, 1, 1), c.iota(1, 1, n, 1))
+		return c.marked(hit, c.Reshape(x, lead, 1, n, tail), 2)
 	case batch*lead*m*n*tail <= maxCompared:
-		hit := c.equal(c.reshape(at, batch, 1, m, 1, 1), c.iota(1, 1, 1, n, 1))
-		return c.marked(hit, c.reshape(x, batch, lead, 1, n, tail), 3)
+		hit := c.equal(c.Reshape(at, batch, 1, m, 1, 1), c.iota(1, 1, 1, n, 1))
+		return c.marked(hit, c.Reshape(x, batch, lead, 1, n, tail), 3)
 	case batch*m*n > maxMade:
 		return c.past("comparisons of an index with a place", batch*m*n, maxMade)
 	}
-	hot := c.cast(c.equal(c.reshape(at, batch, m, 1), c.iota(1, 1, n)), ir.FP16)
+	hot := c.Cast(c.equal(c.Reshape(at, batch, m, 1), c.iota(1, 1, n)), ir.FP16)
 	if lead > 1 {
-		x = c.transpose(c.reshape(x, batch, lead, n, tail), 0, 2, 1, 3)
+		x = c.Transpose(c.Reshape(x, batch, lead, n, tail), 0, 2, 1, 3)
 	}
 	if batch == 1 {
-		y := c.matmul(c.reshape(hot, m, n), c.reshape(x, n, lead*tail), false)
-		return c.transpose(c.reshape(y, m, lead, tail), 1, 0, 2)
+		y := c.MatMul(c.Reshape(hot, m, n), c.Reshape(x, n, lead*tail), false)
+		return c.Transpose(c.Reshape(y, m, lead, tail), 1, 0, 2)
 	}
-	y := c.matmul(hot, c.reshape(x, batch, n, lead*tail), false)
-	return c.transpose(c.reshape(y, batch, m, lead, tail), 0, 2, 1, 3)
+	y := c.MatMul(hot, c.Reshape(x, batch, n, lead*tail), false)
+	return c.Transpose(c.Reshape(y, batch, m, lead, tail), 0, 2, 1, 3)
 }
 
 func comparedPlaces(c *decomposer) {
 	x, idx := c.op.Arg(ir.ParamX), c.op.Arg(ir.ParamIndices)
 	if x.Type.DType != ir.FP16 || idx.IsConst() {
-		c.decline("indices are constant, or x is %s", x.Type.DType)
+		c.Fail("indices are constant, or x is %s", x.Type.DType)
 	}
 	shape := x.Type.Shape
 	if c.op.Is(ir.OpGatherND) {
@@ -141,7 +141,7 @@ func comparedPlaces(c *decomposer) {
 	}
 	g, err := ir.GatherAttrs(c.op)
 	if err != nil {
-		c.decline("%v", err)
+		c.Fail("%v", err)
 	}
 	n := shape[g.Axis]
 	at := c.places(idx, n)
@@ -160,7 +160,7 @@ func comparedPlaces(c *decomposer) {
 	if lead*m*n*tail > maxMade {
 		c.past("comparisons of an index with a place", lead*m*n*tail, maxMade)
 	}
-	c.shaped(c.marked(c.equal(c.reshape(at, lead, m, 1, tail), c.iota(1, 1, n, 1)), c.reshape(x, lead, 1, n, tail), 2))
+	c.shaped(c.marked(c.equal(c.Reshape(at, lead, m, 1, tail), c.iota(1, 1, n, 1)), c.Reshape(x, lead, 1, n, tail), 2))
 }
 
 // comparedCoordinates is like comparedPlaces for gather_nd: coordinates times the strides of x are places.
@@ -176,7 +176,7 @@ func (c *decomposer) comparedCoordinates(x, idx *ir.Value) {
 	c.beyondIndexes("indices", n)
 	lead := volume(shape[:batch])
 	m := idx.Type.Elems() / k / lead
-	at := c.reshape(c.counted(idx), lead*m, k)
+	at := c.Reshape(c.counted(idx), lead*m, k)
 	if idx.Type.DType.IsSigned() {
 		at = c.fromEnd(at, c.ofFP16(within))
 	}
@@ -199,7 +199,7 @@ func (c *decomposer) element(v *ir.Value, i int) *ir.Value { return c.part(v, 0,
 func comparedWindow(c *decomposer) {
 	x, begin := c.op.Arg(ir.ParamX), c.op.Arg(ir.ParamBegin)
 	if x.Type.DType != ir.FP16 || begin.IsConst() {
-		c.decline("begin is constant, or x is %s", x.Type.DType)
+		c.Fail("begin is constant, or x is %s", x.Type.DType)
 	}
 	first := c.counted(begin)
 	y := x
@@ -225,7 +225,7 @@ func (c *decomposer) window(x *ir.Value, axis int, first *ir.Value, size int64) 
 	s := slices.Clone(x.Type.Shape)
 	y := c.indexed(x, c.add(c.iota(size), first), 1, volume(s[:axis]), s[axis], size, volume(s[axis+1:]))
 	s[axis] = size
-	return c.reshape(y, s...)
+	return c.Reshape(y, s...)
 }
 
 // comparedPart moves the update, and a tensor of ones that shows where it is.
@@ -234,14 +234,14 @@ func comparedPart(c *decomposer) {
 	u := c.op.Arg(ir.ParamUpdate)
 	a, err := ir.SliceAttrs(c.op)
 	if err != nil || x.Type.DType != ir.FP16 || begin.IsConst() || u.Type.Rank() != len(a) {
-		c.decline("begin is constant, x is %s, or update has another rank", x.Type.DType)
+		c.Fail("begin is constant, x is %s, or update has another rank", x.Type.DType)
 	}
 	first := c.counted(begin)
 	var inside *ir.Value // 1 where the update is, nil where that is everywhere
 	for axis, n := range x.Type.Shape {
 		size := u.Type.Shape[axis]
 		if a[axis].Stride != 1 || c.masked(ir.ParamBeginMask, axis) || c.masked(ir.ParamSqueezeMask, axis) {
-			c.decline("stride or a mask of begin with a computed begin")
+			c.Fail("stride or a mask of begin with a computed begin")
 		}
 		if size == n {
 			continue
@@ -251,15 +251,15 @@ func comparedPart(c *decomposer) {
 		s := slices.Clone(u.Type.Shape)
 		u = c.indexed(u, at, 1, volume(s[:axis]), size, n, volume(s[axis+1:]))
 		s[axis] = n
-		u = c.reshape(u, s...)
+		u = c.Reshape(u, s...)
 		one := c.filled("one", func(int64) float64 { return 1 }, 1, 1)
-		within := c.marked(c.equal(c.reshape(at, n, 1), c.iota(1, size)), one, 1)
+		within := c.marked(c.equal(c.Reshape(at, n, 1), c.iota(1, size)), one, 1)
 		shape := make([]int64, len(a))
 		for i := range shape {
 			shape[i] = 1
 		}
 		shape[axis] = n
-		if within = c.reshape(within, shape...); inside == nil {
+		if within = c.Reshape(within, shape...); inside == nil {
 			inside = within
 		} else {
 			inside = c.mul(inside, within)
@@ -269,7 +269,7 @@ func comparedPart(c *decomposer) {
 		c.become(u)
 		return
 	}
-	c.become(c.choose(c.cast(inside, ir.Bool), u, x))
+	c.become(c.choose(c.Cast(inside, ir.Bool), u, x))
 }
 
 // masked reports whether a mask excludes an argument along an axis.

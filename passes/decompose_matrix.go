@@ -34,7 +34,7 @@ var matrixDecompositions = []Decomposition{
 // halfConstants converts constants of fp32 and integers, which operations of iOS 17 and later accept beside an fp16
 // operand. Numbers that fp16 cannot represent are rounded only if they are fp32 and fp16 precision was requested.
 func halfConstants(c *decomposer) {
-	var args []arg
+	var args []ir.Arg
 	converted := false
 	for i, vs := range c.op.Args {
 		p, number := c.op.Def.Params[i].Name, c.op.Def.Params[i].Types.Has(ir.FP16)
@@ -43,18 +43,18 @@ func halfConstants(c *decomposer) {
 				half := c.computed(v.Const.Float, v.Type.Shape, v)
 				for k := range v.Type.Elems() {
 					if v.Const.Float(k) != half.Const.Float(k) && (d != ir.FP32 || c.s.Precision != "fp16") {
-						c.decline("element %d of %s is %g, which fp16 does not hold", k, p, v.Const.Float(k))
+						c.Fail("element %d of %s is %g, which fp16 does not hold", k, p, v.Const.Float(k))
 					}
 				}
 				v, converted = half, true
 			}
-			args = append(args, arg{p, v})
+			args = append(args, arg(p, v))
 		}
 	}
 	if !converted {
-		c.decline("no constant is fp32 or an integer")
+		c.Fail("no constant is fp32 or an integer")
 	}
-	c.become(c.do(c.op.Def.Operation, args...))
+	c.become(c.Do(c.op.Def.Operation, args...))
 }
 
 // outputsInParts computes as few parts of the outputs as rows of the engine can be, of about equal size, each with its
@@ -64,46 +64,46 @@ func outputsInParts(c *decomposer) {
 	if c.op.Is(ir.OpMatMul) {
 		a, err := ir.MatMulAttrs(c.op)
 		if weight = ir.ParamY; err != nil || a.VectorX || !a.TransposeY {
-			c.decline("the rows of y are not the outputs")
+			c.Fail("the rows of y are not the outputs")
 		}
 	}
 	w := c.op.Arg(weight)
 	most := int64(c.s.Target.MaxWidth)
 	if !w.IsConst() || w.Type.Rank() != 2 || w.Type.Shape[0] <= most {
-		c.decline("a weight with more rows than %d is not constant", most)
+		c.Fail("a weight with more rows than %d is not constant", most)
 	}
 	n := w.Type.Shape[0]
 	parts := (n + most - 1) / most
 	// A multiple of 64 divides among the cores, and among the lanes of each.
 	step := ((n+parts-1)/parts + 63) / 64 * 64
-	joined := []arg{{ir.ParamAxis, c.int(-1)}, {ir.ParamInterleave, c.bool(false)}}
+	joined := []ir.Arg{arg(ir.ParamAxis, c.Int(-1)), arg(ir.ParamInterleave, c.Bool(false))}
 	for lo := int64(0); lo < n; lo += step {
 		hi := min(lo+step, n)
-		var args []arg
+		var args []ir.Arg
 		for i, vs := range c.op.Args {
 			for _, v := range vs {
 				if v == w || v == bias && v.Type.Elems() == n {
 					v = c.rows(v, lo, hi)
 				}
-				args = append(args, arg{c.op.Def.Params[i].Name, v})
+				args = append(args, arg(c.op.Def.Params[i].Name, v))
 			}
 		}
-		joined = append(joined, arg{ir.ParamValues, c.do(c.op.Def.Operation, args...)})
+		joined = append(joined, arg(ir.ParamValues, c.Do(c.op.Def.Operation, args...)))
 	}
-	c.become(c.do(ir.OpConcat, joined...))
+	c.become(c.Do(ir.OpConcat, joined...))
 }
 
 // rows returns the rows from lo to hi of a constant, which are not copied.
 func (c *decomposer) rows(v *ir.Value, lo, hi int64) *ir.Value {
 	if v.Type.DType.Bits()%8 != 0 {
-		return c.decline("rows of %s do not begin at bytes", v.Type.DType)
+		return c.Fail("rows of %s do not begin at bytes", v.Type.DType)
 	}
 	shape := slices.Clone(v.Type.Shape)
 	row := int64(len(v.Const.Data)) / shape[0]
 	shape[0] = hi - lo
 	k, err := ir.NewConst(v.Type.WithShape(shape...), v.Const.Data[lo*row:hi*row])
 	if err != nil {
-		c.stop(err)
+		c.Stop(err)
 	}
 	part := c.s.constant(k, c.op.Pos)
 	c.s.derive(v, part)
@@ -115,11 +115,11 @@ func (c *decomposer) rows(v *ir.Value, lo, hi int64) *ir.Value {
 func vectorProduct(c *decomposer) {
 	x, y := c.op.Arg(ir.ParamX), c.op.Arg(ir.ParamY)
 	if x.Type.Rank() > 1 && y.Type.Rank() > 1 {
-		c.decline("neither operand is a vector")
+		c.Fail("neither operand is a vector")
 	}
 	a, err := ir.MatMulAttrs(c.op)
 	if err != nil {
-		c.decline("%v", err)
+		c.Fail("%v", err)
 	}
 	tx, ty := a.TransposeX, a.TransposeY
 	if x.Type.Rank() == 1 {
@@ -128,14 +128,14 @@ func vectorProduct(c *decomposer) {
 	if y.Type.Rank() == 1 {
 		y, ty = c.shapedLike(y, y.Type.Shape[0], 1), false
 	}
-	c.shaped(c.do(ir.OpMatMul, arg{ir.ParamX, x}, arg{ir.ParamY, y}, arg{ir.ParamTransposeX, c.bool(tx)},
-		arg{ir.ParamTransposeY, c.bool(ty)}))
+	c.shaped(c.Do(ir.OpMatMul, arg(ir.ParamX, x), arg(ir.ParamY, y), arg(ir.ParamTransposeX, c.Bool(tx)),
+		arg(ir.ParamTransposeY, c.Bool(ty))))
 }
 
 // shapedLike is like reshape, but needs no operation if v is a constant.
 func (c *decomposer) shapedLike(v *ir.Value, shape ...int64) *ir.Value {
 	if !v.IsConst() {
-		return c.reshape(v, shape...)
+		return c.Reshape(v, shape...)
 	}
 	return c.computed(v.Const.Float, shape, v)
 }
@@ -147,11 +147,11 @@ func productOfRows(c *decomposer) {
 	a, err := ir.ConvAttrs(c.op)
 	switch {
 	case err != nil:
-		c.decline("%v", err)
+		c.Fail("%v", err)
 	case w.IsConst():
-		c.decline("the weight is a constant")
+		c.Fail("the weight is a constant")
 	case a.Spatial > 2:
-		c.decline("it has %d spatial dimensions", a.Spatial)
+		c.Fail("it has %d spatial dimensions", a.Spatial)
 	}
 	batch, out := x.Type.Shape[0], w.Type.Shape[0]/a.Groups
 	in := w.Type.Shape[1]
@@ -162,12 +162,12 @@ func productOfRows(c *decomposer) {
 		pad = append(pad, a.PadBefore[i], a.PadAfter[i])
 		size[2-a.Spatial+i] += a.PadBefore[i] + a.PadAfter[i]
 	}
-	x = c.pad(x, pad)
-	v := c.transpose(c.reshape(x, batch, a.Groups*in, size[0], size[1]), 0, 2, 1, 3) // [N, H, C, W]
-	taps := c.reshape(w, a.Groups*out, in, kernel[0]*kernel[1])
+	x = c.Pad(x, pad)
+	v := c.Transpose(c.Reshape(x, batch, a.Groups*in, size[0], size[1]), 0, 2, 1, 3) // [N, H, C, W]
+	taps := c.Reshape(w, a.Groups*out, in, kernel[0]*kernel[1])
 	var groups []*ir.Value
 	for g := range a.Groups {
-		channels := c.slice(v, 2, g*in, (g+1)*in)
+		channels := c.Slice(v, 2, g*in, (g+1)*in)
 		var read, weights []*ir.Value
 		for ky := range kernel[0] {
 			for kx := range kernel[1] {
@@ -176,9 +176,9 @@ func productOfRows(c *decomposer) {
 				weights = append(weights, c.oneTap(taps, g*out, out, ky*kernel[1]+kx))
 			}
 		}
-		groups = append(groups, c.matmul(c.joined(1, weights), c.joined(2, read), false))
+		groups = append(groups, c.MatMul(c.joined(1, weights), c.joined(2, read), false))
 	}
-	v = c.transpose(c.joined(2, groups), 0, 2, 1, 3)
+	v = c.Transpose(c.joined(2, groups), 0, 2, 1, 3)
 	if b := c.op.Arg(ir.ParamBias); b != nil {
 		v = c.add(v, c.shapedLike(b, a.Groups*out, 1, 1))
 	}
@@ -197,32 +197,32 @@ func image(v []int64) []int64 {
 func (c *decomposer) oneTap(taps *ir.Value, first, n, k int64) *ir.Value {
 	d := taps.Type.Shape
 	if d[2] == 1 {
-		return c.reshape(c.slice(taps, 0, first, first+n), n, d[1])
+		return c.Reshape(c.Slice(taps, 0, first, first+n), n, d[1])
 	}
-	transposed := c.transpose(taps, 0, 2, 1)
-	return c.reshape(c.slice(c.slice(transposed, 0, first, first+n), 1, k, k+1), n, d[1])
+	transposed := c.Transpose(taps, 0, 2, 1)
+	return c.Reshape(c.Slice(c.Slice(transposed, 0, first, first+n), 1, k, k+1), n, d[1])
 }
 
 // addedBias adds a bias that is an operand, after the convolution.
 func addedBias(c *decomposer) {
 	b := c.op.Arg(ir.ParamBias)
 	if b == nil || b.IsConst() || !c.op.Arg(ir.ParamWeight).IsConst() {
-		c.decline("want a bias that is known only at run time, and a constant weight")
+		c.Fail("want a bias that is known only at run time, and a constant weight")
 	}
-	var args []arg
+	var args []ir.Arg
 	for i, vs := range c.op.Args {
 		if p := c.op.Def.Params[i].Name; p != ir.ParamBias {
 			for _, v := range vs {
-				args = append(args, arg{p, v})
+				args = append(args, arg(p, v))
 			}
 		}
 	}
-	y := c.do(ir.OpConv, args...)
+	y := c.Do(ir.OpConv, args...)
 	shape := []int64{b.Type.Elems()}
 	for range y.Type.Rank() - 2 {
 		shape = append(shape, 1)
 	}
-	c.become(c.add(y, c.reshape(b, shape...)))
+	c.become(c.add(y, c.Reshape(b, shape...)))
 }
 
 // twoFactors divides by a constant in two steps: by its fraction, whose reciprocal fp16 represents, and by a power of
@@ -230,11 +230,11 @@ func addedBias(c *decomposer) {
 func twoFactors(c *decomposer) {
 	x, y := c.op.Arg(ir.ParamX), c.op.Arg(ir.ParamY)
 	if !y.IsConst() || x.IsConst() {
-		c.decline("want a constant divisor")
+		c.Fail("want a constant divisor")
 	}
 	for i := range y.Type.Elems() {
 		if v := y.Const.Float(i); v == 0 || math.IsInf(v, 0) || v != v {
-			c.decline("the divisor %g has no reciprocal", v)
+			c.Fail("the divisor %g has no reciprocal", v)
 		}
 	}
 	// v = fraction * 2^exponent with a fraction of 1 to 2. The product with the fraction's reciprocal rounds, so it
@@ -273,12 +273,12 @@ func twoFactors(c *decomposer) {
 func floorOfPowers(c *decomposer) {
 	x, y := c.op.Arg(ir.ParamX), c.op.Arg(ir.ParamY)
 	if !y.IsConst() {
-		c.decline("the divisor is known only at run time; a rounded quotient may have another floor")
+		c.Fail("the divisor is known only at run time; a rounded quotient may have another floor")
 	}
 	for i := range y.Type.Elems() {
 		v := math.Abs(y.Const.Float(i))
 		if f, e := math.Frexp(v); f != 0.5 || e-1 < -15 || e-1 > 15 {
-			c.decline("the divisor %g is not a power of two from 2^-15 to 2^15; a rounded quotient may have another "+
+			c.Fail("the divisor %g is not a power of two from 2^-15 to 2^15; a rounded quotient may have another "+
 				"floor", y.Const.Float(i))
 		}
 	}

@@ -42,7 +42,7 @@ func joinedCopies(c *decomposer) {
 	y := c.op.Arg(ir.ParamX)
 	reps, ok := ir.TileReps(c.op)
 	if !ok {
-		c.decline("reps is computed")
+		c.Fail("reps is computed")
 	}
 	for axis, n := range reps {
 		y = c.repeated(y, axis, n)
@@ -64,7 +64,7 @@ func (c *decomposer) repeated(x *ir.Value, axis int, n int64) *ir.Value {
 		return vs
 	}
 	if n <= most {
-		return c.concat(axis, of(x, n)...)
+		return c.Concat(axis, of(x, n)...)
 	}
 	// The largest part that leaves the smallest remainder.
 	best := int64(most)
@@ -73,10 +73,10 @@ func (c *decomposer) repeated(x *ir.Value, axis int, n int64) *ir.Value {
 			best = f
 		}
 	}
-	part := c.concat(axis, of(x, best)...)
+	part := c.Concat(axis, of(x, best)...)
 	y := c.repeated(part, axis, n/best)
 	if rest := n % best; rest > 0 {
-		y = c.concat(axis, y, c.slice(part, axis, 0, rest*x.Type.Shape[axis]))
+		y = c.Concat(axis, y, c.Slice(part, axis, 0, rest*x.Type.Shape[axis]))
 	}
 	return y
 }
@@ -94,7 +94,7 @@ func reversedParts(c *decomposer) {
 			reverse[(a+int64(rank))%int64(rank)] = true
 		}
 	} else {
-		c.decline("axes is computed")
+		c.Fail("axes is computed")
 	}
 	y := x
 	for axis, on := range reverse {
@@ -117,7 +117,7 @@ func (c *decomposer) reversedInParts(x *ir.Value, axis int) *ir.Value {
 	case f == n:
 		return c.reversedSingly(x, axis)
 	case f == 0: // the last element, then the others
-		return c.concat(axis, c.slice(x, axis, n-1, n), c.reversedInParts(c.slice(x, axis, 0, n-1), axis))
+		return c.Concat(axis, c.Slice(x, axis, n-1, n), c.reversedInParts(c.Slice(x, axis, 0, n-1), axis))
 	default:
 		return c.split(x, axis, f, n/f, func(y *ir.Value, axis int) *ir.Value {
 			return c.reversedInParts(c.reversedInParts(y, axis), axis+1)
@@ -157,7 +157,7 @@ func (c *decomposer) reversedSingly(x *ir.Value, axis int) *ir.Value {
 	n := x.Type.Shape[axis]
 	parts := make([]*ir.Value, n)
 	for i := range n {
-		parts[i] = c.slice(x, axis, n-1-i, n-i)
+		parts[i] = c.Slice(x, axis, n-1-i, n-i)
 	}
 	return c.joined(axis, parts)
 }
@@ -167,7 +167,7 @@ func window(c *decomposer) {
 	h, ok1 := ir.ArgInts(c.op, ir.ParamCropHeight)
 	w, ok2 := ir.ArgInts(c.op, ir.ParamCropWidth)
 	if !ok1 || !ok2 || len(h) != 2 || len(w) != 2 {
-		c.decline("crop_height or crop_width is computed")
+		c.Fail("crop_height or crop_width is computed")
 	}
 	out := c.op.Results[0].Type.Shape
 	y := c.cut(x, len(out)-2, h[0], out[len(out)-2])
@@ -183,19 +183,19 @@ func (c *decomposer) cut(x *ir.Value, axis int, lo, n int64) *ir.Value {
 }
 
 func plainReshape(c *decomposer) {
-	c.become(c.do(ir.OpReshape, arg{ir.ParamX, c.op.Arg(ir.ParamX)},
-		arg{ir.ParamShape, c.ints(c.op.Results[0].Type.Shape...)}))
+	c.become(c.Do(ir.OpReshape, arg(ir.ParamX, c.op.Arg(ir.ParamX)),
+		arg(ir.ParamShape, c.Ints(c.op.Results[0].Type.Shape...))))
 }
 
 // static returns the attributes of a slice whose attributes are all known.
 func (c *decomposer) static() ir.Slice {
 	a, err := ir.SliceAttrs(c.op)
 	if err != nil {
-		c.decline("%v", err)
+		c.Fail("%v", err)
 	}
 	for i, s := range a {
 		if s.Begin < 0 || s.Len < 0 {
-			c.decline("begin or end of dimension %d is computed", i)
+			c.Fail("begin or end of dimension %d is computed", i)
 		}
 	}
 	return a
@@ -220,8 +220,8 @@ func stepsOfSlice(c *decomposer) {
 	}
 	y := x
 	if !plain {
-		y = c.do(ir.OpSliceByIndex, arg{ir.ParamX, x}, arg{ir.ParamBegin, c.ints(begin...)},
-			arg{ir.ParamEnd, c.ints(end...)}, arg{ir.ParamStride, c.ints(stride...)})
+		y = c.Do(ir.OpSliceByIndex, arg(ir.ParamX, x), arg(ir.ParamBegin, c.Ints(begin...)),
+			arg(ir.ParamEnd, c.Ints(end...)), arg(ir.ParamStride, c.Ints(stride...)))
 	}
 	for i, s := range a[:max(last, 0)] {
 		if s.Stride < 0 {
@@ -238,7 +238,7 @@ func stepsOfSlice(c *decomposer) {
 		})
 	}
 	if last >= 1 && a[last].Squeeze { // [.., n, 1] as [.., 1, n], which is [.., n]
-		y = c.transpose(y, exchangeOf(last+1, last-1, last)...)
+		y = c.Transpose(y, exchangeOf(last+1, last-1, last)...)
 	}
 	c.shaped(y)
 }
@@ -254,7 +254,7 @@ func replacedPart(c *decomposer) {
 		c.become(x)
 		return
 	}
-	u = c.reshape(u, shape...)
+	u = c.Reshape(u, shape...)
 	for i := range a {
 		if s := &a[i]; s.Stride < 0 {
 			u = c.reversed(u, i)
@@ -292,13 +292,13 @@ func (c *decomposer) replaced(x, u *ir.Value, a ir.Slice, axis int) *ir.Value {
 	}
 	var parts []*ir.Value
 	if s.Begin > 0 {
-		parts = append(parts, c.slice(x, axis, 0, s.Begin))
+		parts = append(parts, c.Slice(x, axis, 0, s.Begin))
 	}
 	parts = append(parts, u)
 	if end := s.Begin + s.Len; end < n {
 		parts = append(parts, c.part(x, axis, end, n))
 	}
-	return c.concat(axis, parts...)
+	return c.Concat(axis, parts...)
 }
 
 // spliced writes u to every stride-th place of an axis other than the last. Each period of x is the place and the rest,
@@ -312,7 +312,7 @@ func (c *decomposer) spliced(x, u *ir.Value, s ir.SliceAxis, axis int) *ir.Value
 	end := s.Begin + whole*s.Stride
 	var parts []*ir.Value
 	if s.Begin > 0 {
-		parts = append(parts, c.slice(x, axis, 0, s.Begin))
+		parts = append(parts, c.Slice(x, axis, 0, s.Begin))
 	}
 	if whole > 0 {
 		middle := c.every(x, axis, run{s.Begin, whole * s.Stride, 1})
@@ -320,7 +320,7 @@ func (c *decomposer) spliced(x, u *ir.Value, s ir.SliceAxis, axis int) *ir.Value
 		parts = append(parts, c.split(middle, axis, whole, s.Stride, func(y *ir.Value, axis int) *ir.Value {
 			shape := slices.Clone(y.Type.Shape)
 			shape[axis+1] = 1
-			return c.concat(axis+1, c.reshape(some, shape...), c.slice(y, axis+1, 1, s.Stride))
+			return c.Concat(axis+1, c.Reshape(some, shape...), c.Slice(y, axis+1, 1, s.Stride))
 		}))
 	}
 	if whole < s.Len {
@@ -328,9 +328,9 @@ func (c *decomposer) spliced(x, u *ir.Value, s ir.SliceAxis, axis int) *ir.Value
 		end++
 	}
 	if end < n {
-		parts = append(parts, c.slice(x, axis, end, n))
+		parts = append(parts, c.Slice(x, axis, end, n))
 	}
-	return c.concat(axis, parts...)
+	return c.Concat(axis, parts...)
 }
 
 func margins(c *decomposer) {
@@ -338,7 +338,7 @@ func margins(c *decomposer) {
 	mode, _ := ir.ArgString(c.op, ir.ParamMode)
 	before, after, ok, err := ir.PadAmounts(c.op)
 	if err != nil || !ok || mode == "constant" {
-		c.decline("mode %q with constant pad", mode)
+		c.Fail("mode %q with constant pad", mode)
 	}
 	for axis := range before {
 		n := y.Type.Shape[axis]
@@ -374,7 +374,7 @@ func interleavedStack(c *decomposer) {
 	out := c.op.Results[0].Type.Shape
 	axis, err := ir.AxisAttr(c.op, ir.ParamAxis, len(out))
 	if err != nil || !on || len(vs) == 0 || len(out) == 0 {
-		c.decline("interleaves %d operands", len(vs))
+		c.Fail("interleaves %d operands", len(vs))
 	}
 	c.become(c.interleaved(axis, out[axis], vs))
 }
@@ -386,7 +386,7 @@ func stackedWindows(c *decomposer) {
 	axis, err := ir.AxisAttr(c.op, ir.ParamAxis, x.Type.Rank())
 	stride, ok := ir.ArgInt(c.op, ir.ParamStride)
 	if err != nil || !ok {
-		c.decline("axis or stride is computed")
+		c.Fail("axis or stride is computed")
 	}
 	n, size := out[axis], out[axis+1]
 	var parts []*ir.Value
@@ -413,7 +413,7 @@ func boundedBand(c *decomposer) {
 	lower, ok := ir.ArgInt(c.op, ir.ParamLower)
 	upper, ok2 := ir.ArgInt(c.op, ir.ParamUpper)
 	if !ok || !ok2 {
-		c.decline("lower or upper is computed")
+		c.Fail("lower or upper is computed")
 	}
 	n := x.Type.Shape[x.Type.Rank()-2:]
 	bound := func(sign int) *ir.Value {

@@ -27,22 +27,22 @@ func mergedAxes(c *decomposer) {
 	axes, err := ir.LayerNormAxes(c.op)
 	slices.Sort(axes)
 	if err != nil || len(axes) < 2 || axes[len(axes)-1]-axes[0] != len(axes)-1 {
-		c.decline("axes %v do not follow each other, or are one", axes)
+		c.Fail("axes %v do not follow each other, or are one", axes)
 	}
 	first, last := axes[0], axes[len(axes)-1]
 	shape := x.Type.Shape
 	n := volume(shape[first : last+1])
-	args := []arg{{ir.ParamX, c.reshape(x, slices.Concat(shape[:first], []int64{n}, shape[last+1:])...)},
-		{ir.ParamAxes, c.ints(int64(first))}}
+	args := []ir.Arg{arg(ir.ParamX, c.Reshape(x, slices.Concat(shape[:first], []int64{n}, shape[last+1:])...)),
+		arg(ir.ParamAxes, c.Ints(int64(first)))}
 	for _, name := range []ir.ParamName{ir.ParamGamma, ir.ParamBeta} {
 		if v := c.op.Arg(name); v != nil && v.IsConst() {
-			args = append(args, arg{name, c.computed(v.Const.Float, []int64{n}, v)})
+			args = append(args, arg(name, c.computed(v.Const.Float, []int64{n}, v)))
 		}
 	}
 	if eps := c.op.Arg(ir.ParamEpsilon); eps != nil {
-		args = append(args, arg{ir.ParamEpsilon, eps})
+		args = append(args, arg(ir.ParamEpsilon, eps))
 	}
-	c.shaped(c.do(ir.OpLayerNorm, args...))
+	c.shaped(c.Do(ir.OpLayerNorm, args...))
 }
 
 func normOfPlanes(c *decomposer) {
@@ -51,8 +51,8 @@ func normOfPlanes(c *decomposer) {
 	for i := 2; i < x.Type.Rank(); i++ {
 		axes = append(axes, int64(i))
 	}
-	y := c.do(ir.OpLayerNorm, arg{ir.ParamX, x}, arg{ir.ParamAxes, c.ints(axes...)},
-		arg{ir.ParamEpsilon, c.op.Arg(ir.ParamEpsilon)})
+	y := c.Do(ir.OpLayerNorm, arg(ir.ParamX, x), arg(ir.ParamAxes, c.Ints(axes...)),
+		arg(ir.ParamEpsilon, c.op.Arg(ir.ParamEpsilon)))
 	if c.op.Arg(ir.ParamGamma) != nil {
 		y = c.mul(y, c.channels(ir.ParamGamma, x))
 	}
@@ -68,7 +68,7 @@ func scaledQuotient(c *decomposer) {
 	x := c.op.Arg(ir.ParamX)
 	eps := c.float(ir.ParamEpsilon)
 	if eps < 0 {
-		c.decline("epsilon is %g", eps)
+		c.Fail("epsilon is %g", eps)
 	}
 	r := x.Type.Rank()
 	axes := []int{r - 3, r - 2, r - 1}
@@ -110,7 +110,7 @@ func bandOfChannels(c *decomposer) {
 	size, _ := ir.ArgInt(c.op, ir.ParamSize)
 	alpha, beta, k := c.float(ir.ParamAlpha), c.float(ir.ParamBeta), c.float(ir.ParamK)
 	if !(k > 0) || !(alpha >= 0) || size < 1 {
-		c.decline("k is %g and alpha %g, want k above 0 and alpha from 0 on", k, alpha)
+		c.Fail("k is %g and alpha %g, want k above 0 and alpha from 0 on", k, alpha)
 	}
 	n, channels := x.Type.Shape[0], x.Type.Shape[1]
 	image := []int64{n, channels, 1, x.Type.Elems() / (n * channels)}
@@ -125,7 +125,7 @@ func bandOfChannels(c *decomposer) {
 		err = factor / math.Pow(roundedHalf(root), 2)
 		root = roundedHalf(root)
 	}
-	u := c.mul(c.reshape(x, image...), c.num(root))
+	u := c.mul(c.Reshape(x, image...), c.num(root))
 	band := c.filled(fmt.Sprint("band of ", size, " ", err), func(i int64) float64 {
 		if d := i%channels - i/channels; -before <= d && d <= after {
 			return err
@@ -137,7 +137,7 @@ func bandOfChannels(c *decomposer) {
 	var p *ir.Value
 	switch beta {
 	case 1:
-		c.become(c.div(x, c.reshape(sum, x.Type.Shape...)))
+		c.become(c.div(x, c.Reshape(sum, x.Type.Shape...)))
 		return
 	case 0.5:
 		p = c.rsqrt(sum)
@@ -147,7 +147,7 @@ func bandOfChannels(c *decomposer) {
 	default:
 		p = c.unary(ir.OpExp, c.mul(c.log(sum), c.num(-beta)))
 	}
-	c.become(c.mul(x, c.reshape(p, x.Type.Shape...)))
+	c.become(c.mul(x, c.Reshape(p, x.Type.Shape...)))
 }
 
 // roundedHalf returns a number rounded to fp16.
@@ -158,7 +158,7 @@ func rootOfAverage(c *decomposer) {
 	x := c.op.Arg(ir.ParamX)
 	p, err := ir.PoolAttrs(c.op)
 	if err != nil {
-		c.decline("%v", err)
+		c.Fail("%v", err)
 	}
 	n := int64(1)
 	var pad []int64
@@ -168,9 +168,9 @@ func rootOfAverage(c *decomposer) {
 		after := (p.Out[i]-1)*p.Strides[i] + k - p.In[i] - p.PadBefore[i]
 		pad = append(pad, p.PadBefore[i], max(after, 0))
 	}
-	y := c.do(ir.OpAvgPool, arg{ir.ParamX, c.mul(x, x)}, arg{ir.ParamKernelSizes, c.ints(p.Kernel...)},
-		arg{ir.ParamStrides, c.ints(p.Strides...)}, arg{ir.ParamPadType, c.str("custom")},
-		arg{ir.ParamPad, c.ints(pad...)}, arg{ir.ParamExcludePaddingFromAverage, c.bool(false)},
-		arg{ir.ParamCeilMode, c.bool(false)})
+	y := c.Do(ir.OpAvgPool, arg(ir.ParamX, c.mul(x, x)), arg(ir.ParamKernelSizes, c.Ints(p.Kernel...)),
+		arg(ir.ParamStrides, c.Ints(p.Strides...)), arg(ir.ParamPadType, c.Str("custom")),
+		arg(ir.ParamPad, c.Ints(pad...)), arg(ir.ParamExcludePaddingFromAverage, c.Bool(false)),
+		arg(ir.ParamCeilMode, c.Bool(false)))
 	c.become(c.mul(c.unary(ir.OpSqrt, y), c.num(math.Sqrt(float64(n)))))
 }

@@ -58,7 +58,7 @@ func (c *decomposer) taken(x *ir.Value, axis int, at []int64) *ir.Value {
 	n := x.Type.Shape[axis]
 	switch {
 	case len(runs) == 0:
-		return c.decline("selects nothing")
+		return c.Fail("selects nothing")
 	case len(runs) == 1 && runs[0] == run{0, n, 1}:
 		return x
 	case len(runs) == 1 && runs[0].step == 1:
@@ -74,10 +74,10 @@ func (c *decomposer) taken(x *ir.Value, axis int, at []int64) *ir.Value {
 // dimension, and a function that exchanges a result back.
 func (c *decomposer) exchange(x *ir.Value) (y *ir.Value, axis int, back func(*ir.Value) *ir.Value) {
 	if x.Type.Rank() == 1 {
-		y, axis, matrix := c.exchange(c.reshape(x, 1, x.Type.Shape[0]))
+		y, axis, matrix := c.exchange(c.Reshape(x, 1, x.Type.Shape[0]))
 		return y, axis, func(z *ir.Value) *ir.Value {
 			z = matrix(z)
-			return c.reshape(z, z.Type.Elems())
+			return c.Reshape(z, z.Type.Elems())
 		}
 	}
 	last := x.Type.Rank() - 1
@@ -87,7 +87,7 @@ func (c *decomposer) exchange(x *ir.Value) (y *ir.Value, axis int, back func(*ir
 		}
 	}
 	perm := exchangeOf(last+1, axis, last)
-	return c.transpose(x, perm...), axis, func(z *ir.Value) *ir.Value { return c.transpose(z, perm...) }
+	return c.Transpose(x, perm...), axis, func(z *ir.Value) *ir.Value { return c.Transpose(z, perm...) }
 }
 
 // exchanged calls f with x, whose last dimension is exchanged for another, and with the axis where that dimension is
@@ -185,9 +185,9 @@ func (c *decomposer) split(x *ir.Value, axis int, a, b int64, f func(y *ir.Value
 	if len(l)+len(t)+2 > 5 && len(t) > 1 {
 		t = []int64{volume(tail[:len(tail)-1]), tail[len(tail)-1]}
 	}
-	y := f(c.reshape(x, slices.Concat(l, []int64{a, b}, t)...), len(l))
+	y := f(c.Reshape(x, slices.Concat(l, []int64{a, b}, t)...), len(l))
 	s := y.Type.Shape
-	return c.reshape(y, slices.Concat(lead, []int64{s[len(l)] * s[len(l)+1]}, tail)...)
+	return c.Reshape(y, slices.Concat(lead, []int64{s[len(l)] * s[len(l)+1]}, tail)...)
 }
 
 // takenRuns joins runs.
@@ -204,18 +204,18 @@ func (c *decomposer) joined(axis int, vs []*ir.Value) *ir.Value {
 	for len(vs) > maxJoined {
 		var next []*ir.Value
 		for part := range slices.Chunk(vs, maxJoined) {
-			next = append(next, c.concat(axis, part...))
+			next = append(next, c.Concat(axis, part...))
 		}
 		vs = next
 	}
-	return c.concat(axis, vs...)
+	return c.Concat(axis, vs...)
 }
 
 // stacked joins values along a new dimension.
 func (c *decomposer) stacked(axis int, vs []*ir.Value) *ir.Value {
 	parts := make([]*ir.Value, len(vs))
 	for i, v := range vs {
-		parts[i] = c.reshape(v, slices.Insert(slices.Clone(v.Type.Shape), axis, 1)...)
+		parts[i] = c.Reshape(v, slices.Insert(slices.Clone(v.Type.Shape), axis, 1)...)
 	}
 	return c.joined(axis, parts)
 }
@@ -247,14 +247,14 @@ func (c *decomposer) interleaved(axis int, n int64, vs []*ir.Value) *ir.Value {
 	lead, row := volume(shape[:axis]), shape[len(shape)-1]
 	for i, v := range vs {
 		if v.Type.Shape[axis] < each { // any slice can fill its place, and is cut off
-			v = c.concat(axis, v, c.slice(v, axis, 0, 1))
+			v = c.Concat(axis, v, c.Slice(v, axis, 0, 1))
 		}
-		parts[i] = c.reshape(v, lead, each, 1, volume(shape[axis+1:len(shape)-1]), row)
+		parts[i] = c.Reshape(v, lead, each, 1, volume(shape[axis+1:len(shape)-1]), row)
 	}
 	shape[axis] = each * int64(len(vs))
 	v := c.joined(2, parts)
-	if v = c.reshape(v, shape...); shape[axis] > n {
-		v = c.slice(v, axis, 0, n)
+	if v = c.Reshape(v, shape...); shape[axis] > n {
+		v = c.Slice(v, axis, 0, n)
 	}
 	return v
 }
@@ -263,9 +263,9 @@ func (c *decomposer) interleaved(axis int, n int64, vs []*ir.Value) *ir.Value {
 func (c *decomposer) takenRun(x *ir.Value, axis int, r run) *ir.Value {
 	switch {
 	case r.count == 1:
-		return c.slice(x, axis, r.first, r.first+1)
+		return c.Slice(x, axis, r.first, r.first+1)
 	case r.step == 0:
-		return c.copies(c.slice(x, axis, r.first, r.first+1), axis, r.count)
+		return c.copies(c.Slice(x, axis, r.first, r.first+1), axis, r.count)
 	case r.step < 0:
 		return c.reversed(c.every(x, axis, run{r.last(), r.count, -r.step}), axis)
 	}
@@ -275,9 +275,9 @@ func (c *decomposer) takenRun(x *ir.Value, axis int, r run) *ir.Value {
 // part slices the elements from lo to hi.
 func (c *decomposer) part(x *ir.Value, axis int, lo, hi int64) *ir.Value {
 	if lo == 0 || axis < x.Type.Rank()-1 {
-		return c.slice(x, axis, lo, hi)
+		return c.Slice(x, axis, lo, hi)
 	}
-	return c.exchanged(x, func(y *ir.Value, axis int) *ir.Value { return c.slice(y, axis, lo, hi) })
+	return c.exchanged(x, func(y *ir.Value, axis int) *ir.Value { return c.Slice(y, axis, lo, hi) })
 }
 
 // every slices a run that goes forward.
@@ -296,8 +296,8 @@ func (c *decomposer) every(x *ir.Value, axis int, r run) *ir.Value {
 		stride[i] = 1
 	}
 	begin[axis], end[axis], stride[axis] = r.first, r.last()+1, r.step
-	return c.do(ir.OpSliceByIndex, arg{ir.ParamX, x}, arg{ir.ParamBegin, c.ints(begin...)},
-		arg{ir.ParamEnd, c.ints(end...)}, arg{ir.ParamStride, c.ints(stride...)})
+	return c.Do(ir.OpSliceByIndex, arg(ir.ParamX, x), arg(ir.ParamBegin, c.Ints(begin...)),
+		arg(ir.ParamEnd, c.Ints(end...)), arg(ir.ParamStride, c.Ints(stride...)))
 }
 
 // copies repeats x along an axis.
@@ -310,7 +310,7 @@ func (c *decomposer) copies(x *ir.Value, axis int, n int64) *ir.Value {
 		reps[i] = 1
 	}
 	reps[axis] = n
-	return c.do(ir.OpTile, arg{ir.ParamX, x}, arg{ir.ParamReps, c.ints(reps...)})
+	return c.Do(ir.OpTile, arg(ir.ParamX, x), arg(ir.ParamReps, c.Ints(reps...)))
 }
 
 // reversed reverses an axis.
@@ -318,5 +318,5 @@ func (c *decomposer) reversed(x *ir.Value, axis int) *ir.Value {
 	if x.Type.Shape[axis] == 1 {
 		return x
 	}
-	return c.do(ir.OpReverse, arg{ir.ParamX, x}, arg{ir.ParamAxes, c.ints(int64(axis))})
+	return c.Do(ir.OpReverse, arg(ir.ParamX, x), arg(ir.ParamAxes, c.Ints(int64(axis))))
 }

@@ -27,13 +27,13 @@ const maxMasked = -65504
 func attentionByParts(c *decomposer) {
 	q, k, v := c.op.Arg(ir.ParamQuery), c.op.Arg(ir.ParamKey), c.op.Arg(ir.ParamValue)
 	width := q.Type.Shape[q.Type.Rank()-1]
-	s := c.matmul(c.mul(q, c.num(1/math.Sqrt(float64(width)))), k, true)
+	s := c.MatMul(c.mul(q, c.num(1/math.Sqrt(float64(width)))), k, true)
 	switch m := c.op.Arg(ir.ParamAttnMask); {
 	case m == nil:
 	case m.Type.DType == ir.FP32 && m.IsConst():
 		s = c.add(s, c.computed(m.Const.Float, m.Type.Shape, m))
 	case m.Type.DType == ir.FP32:
-		s = c.add(s, c.cast(m, ir.FP16))
+		s = c.add(s, c.Cast(m, ir.FP16))
 	case m.Type.DType != ir.Bool:
 		s = c.add(s, m)
 	case m.IsConst():
@@ -44,9 +44,9 @@ func attentionByParts(c *decomposer) {
 			return maxMasked
 		}, m.Type.Shape, m))
 	default:
-		s = c.do(ir.OpSelect, arg{ir.ParamCond, m}, arg{ir.ParamA, s}, arg{ir.ParamB, c.num(maxMasked)})
+		s = c.Do(ir.OpSelect, arg(ir.ParamCond, m), arg(ir.ParamA, s), arg(ir.ParamB, c.num(maxMasked)))
 	}
-	c.become(c.matmul(c.do(ir.OpSoftmax, arg{ir.ParamX, s}, arg{ir.ParamAxis, c.int(-1)}), v, false))
+	c.become(c.MatMul(c.Do(ir.OpSoftmax, arg(ir.ParamX, s), arg(ir.ParamAxis, c.Int(-1))), v, false))
 }
 
 // letters is an operand of an equation and the letters of its dimensions.
@@ -75,7 +75,7 @@ func (c *decomposer) dropLetters(l letters, drop func(r rune, n int64) bool) let
 		l.v = c.reduce(ir.OpReduceSum, l.v, axes)
 	}
 	if len(axes) > 0 {
-		l.v = c.reshape(l.v, shape...)
+		l.v = c.Reshape(l.v, shape...)
 	}
 	return letters{l.v, kept}
 }
@@ -92,7 +92,7 @@ func (c *decomposer) ordered(l letters, groups ...string) *ir.Value {
 		}
 		shape = append(shape, n)
 	}
-	return c.reshape(c.transpose(l.v, perm...), shape...)
+	return c.Reshape(c.Transpose(l.v, perm...), shape...)
 }
 
 // matrixProduct writes an equation of two operands as a product of matrices. Letters of both operands and the result
@@ -103,12 +103,12 @@ func matrixProduct(c *decomposer) {
 	terms, result, ok := ir.ParseEinsum(eq)
 	vs := c.op.ArgList(ir.ParamValues)
 	if !ok || len(terms) != 2 || len(vs) != 2 {
-		c.decline("the equation %q is not of two operands", eq)
+		c.Fail("the equation %q is not of two operands", eq)
 	}
 	for _, t := range append(terms, result) {
 		for i := range t {
 			if strings.IndexByte(t[i+1:], t[i]) >= 0 {
-				c.decline("%q has the letter %c twice", t, t[i])
+				c.Fail("%q has the letter %c twice", t, t[i])
 			}
 		}
 	}
@@ -155,22 +155,22 @@ func matrixProduct(c *decomposer) {
 	x := c.ordered(in[0], batch, rows, sum)
 	y := c.ordered(in[1], batch, sum, columns)
 	if batch == "" {
-		x, y = c.reshape(x, x.Type.Shape[1:]...), c.reshape(y, y.Type.Shape[1:]...)
+		x, y = c.Reshape(x, x.Type.Shape[1:]...), c.Reshape(y, y.Type.Shape[1:]...)
 	}
-	z := c.matmul(x, y, false)
+	z := c.MatMul(x, y, false)
 	made := batch + rows + columns
 	var shape []int64
 	for _, r := range made {
 		shape = append(shape, size[r])
 	}
-	z = c.reshape(z, shape...)
+	z = c.Reshape(z, shape...)
 	var perm []int64
 	for _, r := range result {
 		if i := strings.IndexRune(made, r); i >= 0 {
 			perm = append(perm, int64(i))
 		}
 	}
-	c.shaped(c.transpose(z, perm...))
+	c.shaped(c.Transpose(z, perm...))
 }
 
 // sortedBy returns letters in the order in which another string has them.
@@ -191,34 +191,34 @@ func triangle(c *decomposer) {
 	exclusive, ok := ir.ArgBool(c.op, ir.ParamExclusive)
 	reverse, ok2 := ir.ArgBool(c.op, ir.ParamReverse)
 	if err != nil || !ok || !ok2 {
-		c.decline("axis, exclusive or reverse is known only at run time")
+		c.Fail("axis, exclusive or reverse is known only at run time")
 	}
 	shape := x.Type.Shape
 	perm := exchangeOf(len(shape), axis, len(shape)-1)
-	y := c.transpose(x, perm...)
+	y := c.Transpose(x, perm...)
 	n := shape[axis]
 	rows := x.Type.Elems() / n
 	transposed := y.Type.Shape
-	y = c.runningSum(c.reshape(y, rows, n), rows, n, exclusive, reverse)
-	c.shaped(c.transpose(c.reshape(y, transposed...), perm...))
+	y = c.runningSum(c.Reshape(y, rows, n), rows, n, exclusive, reverse)
+	c.shaped(c.Transpose(c.Reshape(y, transposed...), perm...))
 }
 
 // runningSum returns the running sum of each row of x.
 func (c *decomposer) runningSum(x *ir.Value, rows, n int64, exclusive, reverse bool) *ir.Value {
 	if n <= longAxis {
-		return c.matmul(x, c.triangle(n, exclusive, reverse), false)
+		return c.MatMul(x, c.triangle(n, exclusive, reverse), false)
 	}
 	size := int64(math.Ceil(math.Sqrt(float64(n))))
 	size = (size + 31) / 32 * 32
 	blocks := (n + size - 1) / size
-	x = c.pad(x, []int64{0, 0, 0, blocks*size - n})
-	x = c.reshape(x, rows, blocks, size)
-	inside := c.matmul(x, c.triangle(size, exclusive, reverse), false)
-	total := c.reshape(c.reduce(ir.OpReduceSum, x, []int{2}), rows, blocks)
-	before := c.reshape(c.runningSum(total, rows, blocks, true, reverse), rows, blocks, 1)
-	y := c.reshape(c.add(inside, before), rows, blocks*size)
+	x = c.Pad(x, []int64{0, 0, 0, blocks*size - n})
+	x = c.Reshape(x, rows, blocks, size)
+	inside := c.MatMul(x, c.triangle(size, exclusive, reverse), false)
+	total := c.Reshape(c.reduce(ir.OpReduceSum, x, []int{2}), rows, blocks)
+	before := c.Reshape(c.runningSum(total, rows, blocks, true, reverse), rows, blocks, 1)
+	y := c.Reshape(c.add(inside, before), rows, blocks*size)
 	if blocks*size > n {
-		y = c.slice(y, 1, 0, n)
+		y = c.Slice(y, 1, 0, n)
 	}
 	return y
 }

@@ -35,14 +35,14 @@ func (c *decomposer) scalesOf(op *ir.Op) (s scales) {
 		case v == nil:
 			return func(int64) float64 { return absent }
 		case !v.IsConst():
-			c.decline("%s is computed", name)
+			c.Fail("%s is computed", name)
 		}
 		s.from = append(s.from, v)
 		if v.Type.Rank() > 0 && s.shape == nil {
 			rank := op.Arg(ir.ParamInput).Type.Rank()
 			axis, err := ir.AxisAttr(op, ir.ParamAxis, rank)
 			if err != nil {
-				c.decline("%v", err)
+				c.Fail("%v", err)
 			}
 			for range rank {
 				s.shape = append(s.shape, 1)
@@ -63,7 +63,7 @@ func (c *decomposer) scalesOf(op *ir.Op) (s scales) {
 func roundedPair(c *decomposer) {
 	q := c.op.Arg(ir.ParamInput).Def
 	if q == nil || !q.Is(ir.OpQuantize) || q.Arg(ir.ParamInput).Type.DType != ir.FP16 {
-		c.decline("input is not the result of a quantize of fp16")
+		c.Fail("input is not the result of a quantize of fp16")
 	}
 	in, out := c.scalesOf(q), c.scalesOf(c.op)
 	least, most := bounds(q)
@@ -100,7 +100,7 @@ func quantized(c *decomposer) {
 	s := c.scalesOf(c.op)
 	for i := range volume(s.shape) {
 		if f, e := math.Frexp(s.scale(i)); f != 0.5 || e < -13 || e > 14 {
-			c.decline("scale %g is not a power of two from 2^-14 to 2^13, so its reciprocal in fp16 is rounded",
+			c.Fail("scale %g is not a power of two from 2^-14 to 2^13, so its reciprocal in fp16 is rounded",
 				s.scale(i))
 		}
 	}
@@ -109,17 +109,17 @@ func quantized(c *decomposer) {
 		v = c.add(v, c.broadcastConst(s, s.zero))
 	}
 	least, most := bounds(c.op)
-	v = c.do(ir.OpClip, arg{ir.ParamX, v}, arg{ir.ParamAlpha, c.num(least)}, arg{ir.ParamBeta, c.num(most)})
-	c.become(c.cast(v, c.op.Results[0].Type.DType))
+	v = c.Do(ir.OpClip, arg(ir.ParamX, v), arg(ir.ParamAlpha, c.num(least)), arg(ir.ParamBeta, c.num(most)))
+	c.become(c.Cast(v, c.op.Results[0].Type.DType))
 }
 
 // dequantized converts on the way to the engine.
 func dequantized(c *decomposer) {
 	if t := c.op.Results[0].Type.DType; t != ir.FP16 {
-		c.decline("its result is %s; the engine computes in fp16", t)
+		c.Fail("its result is %s; the engine computes in fp16", t)
 	}
 	s := c.scalesOf(c.op)
-	v := c.cast(c.op.Arg(ir.ParamInput), ir.FP16)
+	v := c.Cast(c.op.Arg(ir.ParamInput), ir.FP16)
 	if c.op.Arg(ir.ParamZeroPoint) != nil {
 		v = c.sub(v, c.broadcastConst(s, s.zero))
 	}

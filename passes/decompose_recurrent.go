@@ -45,11 +45,11 @@ func (l *layer) param(forward, back ir.ParamName) *ir.Value {
 
 // gate multiplies rows by the weights of one gate and adds its part of a bias.
 func (l *layer) gate(x, weights, bias *ir.Value, gate int64) *ir.Value {
-	args := []arg{{ir.ParamX, x}, {ir.ParamWeight, l.part(weights, gate)}}
+	args := []ir.Arg{arg(ir.ParamX, x), arg(ir.ParamWeight, l.part(weights, gate))}
 	if bias != nil {
-		args = append(args, arg{ir.ParamBias, l.part(bias, gate)})
+		args = append(args, arg(ir.ParamBias, l.part(bias, gate)))
 	}
-	return l.do(ir.OpLinear, args...)
+	return l.Do(ir.OpLinear, args...)
 }
 
 // part returns one gate's part of a matrix or vector, the same constant for every step.
@@ -68,7 +68,7 @@ func (l *layer) step(x *ir.Value, t int64) *ir.Value {
 	if l.steps == 1 {
 		return x
 	}
-	return l.slice(x, 0, t*l.batch, (t+1)*l.batch)
+	return l.Slice(x, 0, t*l.batch, (t+1)*l.batch)
 }
 
 // activate writes the activation that a parameter names.
@@ -82,11 +82,11 @@ func (l *layer) activate(name ir.ParamName, x *ir.Value) *ir.Value {
 	case "relu":
 		return l.unary(ir.OpRelu, x)
 	case "sigmoid_hard", "hard_sigmoid":
-		return l.do(ir.OpSigmoidHard, arg{ir.ParamX, x}, arg{ir.ParamAlpha, l.num(0.2)}, arg{ir.ParamBeta, l.num(0.5)})
+		return l.Do(ir.OpSigmoidHard, arg(ir.ParamX, x), arg(ir.ParamAlpha, l.num(0.2)), arg(ir.ParamBeta, l.num(0.5)))
 	case "linear":
 		return x
 	}
-	return l.decline("%s is %q", name, s)
+	return l.Fail("%s is %q", name, s)
 }
 
 // unrolled writes every step of a recurrent layer.
@@ -106,12 +106,12 @@ func unrolled(c *decomposer) {
 		default:
 			for _, v := range vs {
 				if !v.IsConst() {
-					c.decline("%s is known only at run time", p)
+					c.Fail("%s is known only at run time", p)
 				}
 			}
 		}
 	}
-	rows := c.reshape(x, l.steps*l.batch, l.in)
+	rows := c.Reshape(x, l.steps*l.batch, l.in)
 	backs := []bool{direction == "reverse"}
 	if direction == "bidirectional" {
 		backs = []bool{false, true}
@@ -132,10 +132,10 @@ func unrolled(c *decomposer) {
 				outputs = append(outputs, v)
 				continue
 			}
-			outputs[i] = c.concat(1, outputs[i], v)
+			outputs[i] = c.Concat(1, outputs[i], v)
 		}
 	}
-	outputs[0] = c.reshape(outputs[0], c.op.Results[0].Type.Shape...)
+	outputs[0] = c.Reshape(outputs[0], c.op.Results[0].Type.Shape...)
 	c.become(outputs...)
 }
 
@@ -232,8 +232,8 @@ func (l *layer) cell(rows *ir.Value) func(t int64, h, cell *ir.Value) (*ir.Value
 		z := l.activate(ir.ParamCellActivation, sum(3, t, h, nil))
 		next := l.add(l.mul(f, cell), l.mul(i, z))
 		if clipped {
-			next = l.do(ir.OpClip, arg{ir.ParamX, next}, arg{ir.ParamAlpha, l.num(-limit)},
-				arg{ir.ParamBeta, l.num(limit)})
+			next = l.Do(ir.OpClip, arg(ir.ParamX, next), arg(ir.ParamAlpha, l.num(-limit)),
+				arg(ir.ParamBeta, l.num(limit)))
 		}
 		o := recurrent(peep(sum(2, t, h, nil), 2, next))
 		return l.mul(o, activation(next)), next

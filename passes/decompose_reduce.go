@@ -35,7 +35,7 @@ func firstOfEqual(c *decomposer) {
 	x, axes := c.reduced()
 	n := x.Type.Shape[axes[0]]
 	if t := c.op.Results[0].Type.DType; t != ir.Int32 {
-		c.decline("the result is %s, want int32", t)
+		c.Fail("the result is %s, want int32", t)
 	}
 	if n > maxPlaces {
 		c.past("places along the axis", n, maxPlaces)
@@ -55,8 +55,8 @@ func firstOfEqual(c *decomposer) {
 	shape[axes[0]] = n
 	places := c.filled("places from the end", func(i int64) float64 { return float64(n - i) }, shape...)
 	first := c.sub(c.num(float64(n)), c.reduce(ir.OpReduceMax, c.mul(equal, places), axes))
-	first = c.reshape(first, c.op.Results[0].Type.Shape...)
-	c.become(c.cast(first, ir.Int32))
+	first = c.Reshape(first, c.op.Results[0].Type.Shape...)
+	c.become(c.Cast(first, ir.Int32))
 }
 
 // reduced returns the operand of a reduction and its axes.
@@ -64,18 +64,18 @@ func (c *decomposer) reduced() (*ir.Value, []int) {
 	x := c.op.Arg(ir.ParamX)
 	a, err := ir.ReduceAttrs(c.op)
 	if err != nil {
-		c.decline("%v", err)
+		c.Fail("%v", err)
 	}
 	if len(a.Axes) == 0 {
-		c.decline("no axis to reduce")
+		c.Fail("no axis to reduce")
 	}
 	return x, a.Axes
 }
 
 // again writes another reduction over the axes of the operation, with its keep_dims.
 func (c *decomposer) again(o *ir.Operation, x *ir.Value) *ir.Value {
-	return c.do(o, arg{ir.ParamX, x}, arg{ir.ParamAxes, c.op.Arg(ir.ParamAxes)},
-		arg{ir.ParamKeepDims, c.op.Arg(ir.ParamKeepDims)})
+	return c.Do(o, arg(ir.ParamX, x), arg(ir.ParamAxes, c.op.Arg(ir.ParamAxes)),
+		arg(ir.ParamKeepDims, c.op.Arg(ir.ParamKeepDims)))
 }
 
 func negatedMaximum(c *decomposer) {
@@ -109,7 +109,7 @@ func logOfSum(c *decomposer) {
 
 // log writes a logarithm without an addend.
 func (c *decomposer) log(x *ir.Value) *ir.Value {
-	return c.do(ir.OpLog, arg{ir.ParamX, x}, arg{ir.ParamEpsilon, c.num(0)})
+	return c.Do(ir.OpLog, arg(ir.ParamX, x), arg(ir.ParamEpsilon, c.num(0)))
 }
 
 // shiftedLogSum subtracts the maximum before the sum and adds it afterwards, so that no exponential is greater than 1.

@@ -54,7 +54,7 @@ func (c *decomposer) resizing() (grid func(i, in, out float64) float64, nearest 
 	}
 	grid, ok := samplingGrids[mode]
 	if !ok {
-		c.decline("sampling_mode is known only at run time")
+		c.Fail("sampling_mode is known only at run time")
 	}
 	switch {
 	case c.op.Is(ir.OpResizeNearestNeighbor, ir.OpUpsampleNearestNeighbor):
@@ -104,7 +104,7 @@ func (c *decomposer) resized(place func(i, in, out int64) float64,
 func linearResize(c *decomposer) {
 	grid, nearest, name := c.resizing()
 	if nearest {
-		c.decline("it takes the nearest element")
+		c.Fail("it takes the nearest element")
 	}
 	place := func(i, in, out int64) float64 { return sampled(grid, i, in, out) }
 	c.resized(place, func(x *ir.Value, axis int, in, out int64) *ir.Value {
@@ -135,16 +135,16 @@ func (c *decomposer) resizeAxis(x *ir.Value, axis int, out int64, matrix func(sh
 		for most := int64(c.s.Target.MaxWidth); rows > most; {
 			rows = largestDivisor(rows, most)
 		}
-		y := c.matmul(c.reshape(x, before/rows, rows, in), matrix(out, in), true)
-		return c.reshape(y, to...)
+		y := c.MatMul(c.Reshape(x, before/rows, rows, in), matrix(out, in), true)
+		return c.Reshape(y, to...)
 	}
 	// The axis becomes the channels of a 1x1 convolution, which moves nothing.
-	v := c.transpose(c.reshape(x, before, in, after/shape[len(shape)-1], shape[len(shape)-1]), 1, 0, 2, 3)
+	v := c.Transpose(c.Reshape(x, before, in, after/shape[len(shape)-1], shape[len(shape)-1]), 1, 0, 2, 3)
 	rest := v.Type.Shape
-	v = c.conv(c.reshape(v, 1, rest[0], rest[1]*rest[2], rest[3]), matrix(out, in, 1, 1), nil, []int64{1, 1}, nil,
+	v = c.conv(c.Reshape(v, 1, rest[0], rest[1]*rest[2], rest[3]), matrix(out, in, 1, 1), nil, []int64{1, 1}, nil,
 		[]int64{1, 1}, 1)
-	v = c.transpose(c.reshape(v, out, rest[1], rest[2], rest[3]), 1, 0, 2, 3)
-	return c.reshape(v, to...)
+	v = c.Transpose(c.Reshape(v, out, rest[1], rest[2], rest[3]), 1, 0, 2, 3)
+	return c.Reshape(v, to...)
 }
 
 // largestDivisor returns the largest divisor of n that is at most most.
@@ -160,7 +160,7 @@ func largestDivisor(n, most int64) int64 {
 func nearestResize(c *decomposer) {
 	grid, nearest, _ := c.resizing()
 	if !nearest {
-		c.decline("it interpolates")
+		c.Fail("it interpolates")
 	}
 	place := func(i, in, out int64) float64 { return math.Floor(sampled(grid, i, in, out)) }
 	c.resized(place, func(x *ir.Value, axis int, in, out int64) *ir.Value {

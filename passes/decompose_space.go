@@ -29,7 +29,7 @@ func blocksMoved(c *decomposer) {
 	}
 	b, ok := ir.ArgInt(c.op, name)
 	if !ok {
-		c.decline("%s is computed", name)
+		c.Fail("%s is computed", name)
 	}
 	s := x.Type.Shape
 	n, ch, h, w := s[0], s[1], s[2], s[3]
@@ -56,17 +56,17 @@ func batchMoved(c *decomposer) {
 	b, ok := ir.ArgInts(c.op, ir.ParamBlockShape)
 	p, ok2 := ir.ArgInts(c.op, margins)
 	if !ok || !ok2 || len(b) != 2 || len(p) != 4 {
-		c.decline("block_shape or %s is computed", margins)
+		c.Fail("block_shape or %s is computed", margins)
 	}
 	s := x.Type.Shape
 	if margins == ir.ParamPaddings {
-		x = c.pad(x, p)
+		x = c.Pad(x, p)
 		c.shaped(c.arranged(x, []int64{s[0], s[1], out[2], b[0], out[3], b[1]}, 2, []int{3, 5, 0, 1, 2, 4}, 1))
 		return
 	}
 	n := s[0] / (b[0] * b[1])
 	y := c.arranged(x, []int64{b[0], b[1], n, s[1], s[2], s[3]}, 1, []int{2, 3, 4, 0, 5, 1}, 2)
-	y = c.reshape(y, n, s[1], s[2]*b[0], s[3]*b[1])
+	y = c.Reshape(y, n, s[1], s[2]*b[0], s[3]*b[1])
 	c.become(c.cut(c.cut(y, 2, p[0], out[2]), 3, p[2], out[3]))
 }
 
@@ -136,11 +136,11 @@ func (c *decomposer) arranged(x *ir.Value, factors []int64, tail int, to []int, 
 			for i, v := range t.perm {
 				perm[i] = int64(v)
 			}
-			x = c.transpose(c.reshape(x, shape...), perm...)
+			x = c.Transpose(c.Reshape(x, shape...), perm...)
 		}
 		return x
 	}
-	return c.stop(target.Refuse(target.RuleDecomposition, "exchanged factors", factors,
+	return c.Stop(target.Refuse(target.RuleDecomposition, "exchanged factors", factors,
 		fmt.Sprintf("three transpositions of rank %d and the extents of a tensor", p.table.MaxRank),
 		fmt.Sprintf("no three transpositions of rank %d exchange the factors %v", p.table.MaxRank, factors)))
 }

@@ -105,12 +105,12 @@ func (h *hoist) over(v *ir.Value, depth int) bool {
 		}
 		return true
 	}
-	var args []arg
+	var args []ir.Arg
 	h.op.Operands(func(p *ir.Param, of *ir.Value) {
 		if p.Name == ir.ParamX {
 			of = v
 		}
-		args = append(args, arg{p.Name, of})
+		args = append(args, arg(p.Name, of))
 	})
 	n, err := h.s.makeOp(h.op, h.op.Def.Operation, args...)
 	if err != nil || !h.s.CanFuse(op, nil, n) {

@@ -116,8 +116,8 @@ func (n *narrowing) visit(r *rewriter, op *ir.Op) error {
 			old.Def = narrow
 			continue
 		}
-		back, err := n.s.makeOp(op, ir.OpCast, arg{ir.ParamX, narrow.Results[i]},
-			arg{ir.ParamDType, n.s.constant(ir.ConstString("fp32"), op.Pos)})
+		back, err := n.s.makeOp(op, ir.OpCast, arg(ir.ParamX, narrow.Results[i]),
+			arg(ir.ParamDType, n.s.constant(ir.ConstString("fp32"), op.Pos)))
 		if err != nil {
 			return err
 		}
@@ -133,7 +133,7 @@ func (n *narrowing) narrow(op *ir.Op) *ir.Op {
 	if !n.read[op] {
 		return nil
 	}
-	var args []arg
+	var args []ir.Arg
 	op.Operands(func(p *ir.Param, v *ir.Value) {
 		if v.Type.DType == ir.FP32 {
 			if h := n.half[v]; h != nil || !v.IsConst() {
@@ -145,7 +145,7 @@ func (n *narrowing) narrow(op *ir.Op) *ir.Op {
 				v = h
 			}
 		}
-		args = append(args, arg{p.Name, v})
+		args = append(args, arg(p.Name, v))
 	})
 	m, err := n.s.makeOp(op, op.Def.Operation, args...)
 	if err != nil || len(m.Results) != len(op.Results) {

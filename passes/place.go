@@ -134,7 +134,7 @@ func (s *State) forceCasts() error {
 		if !given {
 			of = y
 		}
-		c, err := s.makeOp(op, ir.OpIdentity, arg{ir.ParamX, of})
+		c, err := s.makeOp(op, ir.OpIdentity, arg(ir.ParamX, of))
 		if err != nil {
 			return err
 		}

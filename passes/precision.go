@@ -21,7 +21,7 @@ func convertPrecision(s *State) error {
 	half := map[*ir.Value]*ir.Value{} // fp32 value -> its fp16 form
 	return s.rewrite(func(r *rewriter, op *ir.Op) error {
 		if x := op.Arg(ir.ParamX); op.Is(ir.OpCast) && x.Type.Equal(op.Results[0].Type) {
-			same, err := s.makeOp(op, ir.OpIdentity, arg{ir.ParamX, x})
+			same, err := s.makeOp(op, ir.OpIdentity, arg(ir.ParamX, x))
 			if err != nil {
 				return err
 			}
@@ -40,8 +40,8 @@ func convertPrecision(s *State) error {
 				old.Def = n
 				continue
 			}
-			back, err := s.makeOp(op, ir.OpCast, arg{ir.ParamX, n.Results[i]},
-				arg{ir.ParamDType, s.constant(ir.ConstString("fp32"), op.Pos)})
+			back, err := s.makeOp(op, ir.OpCast, arg(ir.ParamX, n.Results[i]),
+				arg(ir.ParamDType, s.constant(ir.ConstString("fp32"), op.Pos)))
 			if err != nil {
 				return err
 			}
@@ -129,8 +129,8 @@ func (s *State) halved(r *rewriter, op *ir.Op, half map[*ir.Value]*ir.Value) (*i
 
 // halfTruth returns a cast of truth values to fp32 as one to fp16, which holds 0 and 1, if the engine accepts that.
 func (s *State) halfTruth(op *ir.Op) (*ir.Op, bool) {
-	n, err := s.makeOp(op, ir.OpCast, arg{ir.ParamX, op.Arg(ir.ParamX)},
-		arg{ir.ParamDType, s.constant(ir.ConstString("fp16"), op.Pos)})
+	n, err := s.makeOp(op, ir.OpCast, arg(ir.ParamX, op.Arg(ir.ParamX)),
+		arg(ir.ParamDType, s.constant(ir.ConstString("fp16"), op.Pos)))
 	if err != nil {
 		return nil, false
 	}
@@ -180,7 +180,7 @@ func (s *State) halfOf(op *ir.Op, v *ir.Value, half, made map[*ir.Value]*ir.Valu
 		s.cameFrom(made[v], v)
 		return made[v], nil
 	}
-	c, err := s.makeOp(op, ir.OpCast, arg{ir.ParamX, v}, arg{ir.ParamDType, s.constant(ir.ConstString("fp16"), op.Pos)})
+	c, err := s.makeOp(op, ir.OpCast, arg(ir.ParamX, v), arg(ir.ParamDType, s.constant(ir.ConstString("fp16"), op.Pos)))
 	if err != nil {
 		return nil, err
 	}

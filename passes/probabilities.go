@@ -37,7 +37,7 @@ func scaleProbabilities(s *State, r *rewriter, op *ir.Op) (*ir.Value, error) {
 	k := bits.Len64(uint64(n-1)) - lostBits
 	times := func(x *ir.Value, exponent int) (*ir.Value, error) {
 		by := s.constant(ir.ConstFloat(ir.FP16, math.Ldexp(1, exponent)), op.Pos)
-		m, err := s.makeOp(op, ir.OpMul, arg{ir.ParamX, x}, arg{ir.ParamY, by})
+		m, err := s.makeOp(op, ir.OpMul, arg(ir.ParamX, x), arg(ir.ParamY, by))
 		if err != nil {
 			return nil, err
 		}
@@ -48,12 +48,12 @@ func scaleProbabilities(s *State, r *rewriter, op *ir.Op) (*ir.Value, error) {
 	if err != nil {
 		return nil, err
 	}
-	var args []arg
+	var args []ir.Arg
 	op.Operands(func(q *ir.Param, v *ir.Value) {
 		if q.Name == p {
 			v = scaled
 		}
-		args = append(args, arg{q.Name, v})
+		args = append(args, arg(q.Name, v))
 	})
 	product, err := s.makeOp(op, ir.OpMatMul, args...)
 	if err != nil {

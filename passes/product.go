@@ -55,12 +55,12 @@ func splitBatchNorm(s *State, r *rewriter, op *ir.Op) (*ir.Value, error) {
 		return nil, nil
 	}
 	s.absorb(mean, variance, op.Arg(ir.ParamGamma), op.Arg(ir.ParamBeta), op.Arg(ir.ParamEpsilon))
-	mul, err := s.makeOp(op, ir.OpMul, arg{ir.ParamX, x}, arg{ir.ParamY, s.constant(factor, op.Pos)})
+	mul, err := s.makeOp(op, ir.OpMul, arg(ir.ParamX, x), arg(ir.ParamY, s.constant(factor, op.Pos)))
 	if err != nil {
 		return nil, err
 	}
 	r.keep(mul)
-	add, err := s.makeOp(op, ir.OpAdd, arg{ir.ParamX, mul.Results[0]}, arg{ir.ParamY, s.constant(addend, op.Pos)})
+	add, err := s.makeOp(op, ir.OpAdd, arg(ir.ParamX, mul.Results[0]), arg(ir.ParamY, s.constant(addend, op.Pos)))
 	if err != nil {
 		return nil, err
 	}
@@ -300,7 +300,7 @@ func (s *State) asLinear(p *ir.Op, c *ir.Value) {
 		w = s.constant(transposed(y.Const), y.Pos)
 		s.cameFrom(w, y)
 	}
-	l, err := s.makeOp(p, ir.OpLinear, arg{ir.ParamX, x}, arg{ir.ParamWeight, w})
+	l, err := s.makeOp(p, ir.OpLinear, arg(ir.ParamX, x), arg(ir.ParamWeight, w))
 	if err != nil || !l.Results[0].Type.Equal(out) {
 		return
 	}

@@ -66,43 +66,15 @@ func (s *State) rename(old string) string {
 	return s.name(stem)
 }
 
-// arg is one argument of an operation that a pass creates.
-type arg struct {
-	name ir.ParamName
-	v    *ir.Value
-}
+func arg(name ir.ParamName, v *ir.Value) ir.Arg { return ir.Arg{Param: name, Value: v} }
 
-// makeOp returns a new operation that replaces like, with results inferred. Several arguments of one name are the
-// elements of a parameter that accepts a tuple.
-func (s *State) makeOp(like *ir.Op, o *ir.Operation, args ...arg) (*ir.Op, error) {
-	names := make([]ir.ParamName, len(args))
-	for i, a := range args {
-		names[i] = a.name
-	}
-	def := ir.LookupArgs(o.Name, s.Func.Opset, names)
-	op := &ir.Op{
-		Def:    def,
-		Name:   like.Name,
-		Pos:    like.Pos,
-		Args:   make([][]*ir.Value, len(def.Params)),
-		Origin: s.made(like.Origin),
-	}
-	for _, a := range args {
-		i := def.ParamIndex(a.name)
-		if i < 0 {
-			return nil, fmt.Errorf("%s has no parameter %q", o.Name, a.name)
-		}
-		if a.v != nil {
-			op.Args[i] = append(op.Args[i], a.v)
-		}
-	}
-	types, err := ir.InferOp(op)
+// makeOp returns a new operation that replaces like, with results inferred.
+func (s *State) makeOp(like *ir.Op, o *ir.Operation, args ...ir.Arg) (*ir.Op, error) {
+	op, err := ir.NewOpOf(o, s.Func.Opset, like.Pos, s.name, args...)
 	if err != nil {
 		return nil, fmt.Errorf("%s made of %s %q: %w", o.Name, like.Def.Name, like.Name, err)
 	}
-	for _, t := range types {
-		op.Results = append(op.Results, &ir.Value{Name: s.name(o.Name), Type: t, Def: op, Pos: like.Pos})
-	}
+	op.Name, op.Origin = like.Name, s.made(like.Origin)
 	if of, ok := s.parts[like]; ok {
 		s.parts[op] = of
 	}

@@ -152,7 +152,7 @@ func (s *State) rewriteAll(patterns map[*ir.Operation]pattern) error {
 			v.Name, outs[v] = old.Name, true
 			r.replace(old, v)
 		case outs[old]:
-			n, err := s.makeOp(op, ir.OpIdentity, arg{ir.ParamX, v})
+			n, err := s.makeOp(op, ir.OpIdentity, arg(ir.ParamX, v))
 			if err != nil {
 				return err
 			}
@@ -180,7 +180,7 @@ func simplifyCast(s *State, r *rewriter, op *ir.Op) (*ir.Value, error) {
 		return from, nil
 	}
 	s.absorb(x)
-	n, err := s.makeOp(op, ir.OpCast, arg{ir.ParamX, from}, arg{ir.ParamDType, op.Arg(ir.ParamDType)})
+	n, err := s.makeOp(op, ir.OpCast, arg(ir.ParamX, from), arg(ir.ParamDType, op.Arg(ir.ParamDType)))
 	if err != nil {
 		return nil, nil // the operation set has no such cast
 	}
@@ -272,8 +272,8 @@ func (s *State) transposeSqueezed(r *rewriter, op, transpose *ir.Op, x, between 
 		}
 	}
 	if !slices.IsSorted(short) {
-		n, err := s.makeOp(op, ir.OpTranspose, arg{ir.ParamX, v},
-			arg{ir.ParamPerm, s.constant(ir.ConstInts(ir.Int32, short...), op.Pos)})
+		n, err := s.makeOp(op, ir.OpTranspose, arg(ir.ParamX, v),
+			arg(ir.ParamPerm, s.constant(ir.ConstInts(ir.Int32, short...), op.Pos)))
 		if err != nil {
 			return nil, err
 		}
@@ -293,9 +293,9 @@ func withoutOnes(v *ir.Value) []int64 {
 
 // reshape emits a reshape of x.
 func (s *State) reshape(r *rewriter, like *ir.Op, x *ir.Value, shape []int64) (*ir.Value, error) {
-	n, err := s.makeOp(like, ir.OpReshape, arg{ir.ParamX, x},
-		arg{ir.ParamShape, s.constant(ir.ConstInts(ir.Int32, shape...),
-			like.Pos)})
+	n, err := s.makeOp(like, ir.OpReshape, arg(ir.ParamX, x),
+		arg(ir.ParamShape, s.constant(ir.ConstInts(ir.Int32, shape...),
+			like.Pos)))
 	if err != nil {
 		return nil, err
 	}
@@ -336,8 +336,8 @@ func mergeTranspose(s *State, r *rewriter, op *ir.Op) (*ir.Value, error) {
 		return x.Def.Arg(ir.ParamX), nil
 	}
 	s.absorb(x)
-	n, err := s.makeOp(op, ir.OpTranspose, arg{ir.ParamX, x.Def.Arg(ir.ParamX)},
-		arg{ir.ParamPerm, s.constant(ir.ConstInts(ir.Int32, both...), op.Pos)})
+	n, err := s.makeOp(op, ir.OpTranspose, arg(ir.ParamX, x.Def.Arg(ir.ParamX)),
+		arg(ir.ParamPerm, s.constant(ir.ConstInts(ir.Int32, both...), op.Pos)))
 	if err != nil {
 		return nil, err
 	}
@@ -398,8 +398,8 @@ func (s *State) transposeGroups(r *rewriter, op *ir.Op, x *ir.Value, perm []int)
 			return nil, err
 		}
 	}
-	n, err := s.makeOp(op, ir.OpTranspose, arg{ir.ParamX, v},
-		arg{ir.ParamPerm, s.constant(ir.ConstInts(ir.Int32, transpose...), op.Pos)})
+	n, err := s.makeOp(op, ir.OpTranspose, arg(ir.ParamX, v),
+		arg(ir.ParamPerm, s.constant(ir.ConstInts(ir.Int32, transpose...), op.Pos)))
 	if err != nil {
 		return nil, err
 	}
@@ -420,13 +420,13 @@ func constantPower(s *State, r *rewriter, op *ir.Op) (*ir.Value, error) {
 	case 1:
 		return x, nil
 	case 2:
-		n, err = s.makeOp(op, ir.OpMul, arg{ir.ParamX, x}, arg{ir.ParamY, x})
+		n, err = s.makeOp(op, ir.OpMul, arg(ir.ParamX, x), arg(ir.ParamY, x))
 	case 0.5:
-		n, err = s.makeOp(op, ir.OpSqrt, arg{ir.ParamX, x})
+		n, err = s.makeOp(op, ir.OpSqrt, arg(ir.ParamX, x))
 	case -0.5:
-		n, err = s.makeOp(op, ir.OpRsqrt, arg{ir.ParamX, x},
-			arg{ir.ParamEpsilon, s.constant(ir.ConstFloat(x.Type.DType, 0),
-				op.Pos)})
+		n, err = s.makeOp(op, ir.OpRsqrt, arg(ir.ParamX, x),
+			arg(ir.ParamEpsilon, s.constant(ir.ConstFloat(x.Type.DType, 0),
+				op.Pos)))
 	default:
 		return nil, nil
 	}

@@ -30,7 +30,7 @@ func (s *State) wholeInHalf(r *rewriter, op *ir.Op) (*ir.Value, error) {
 		return nil, nil
 	}
 	s.absorb(mid.Results[0])
-	n, err := s.makeOp(op, mid.Def.Operation, arg{ir.ParamX, a}, arg{ir.ParamY, b})
+	n, err := s.makeOp(op, mid.Def.Operation, arg(ir.ParamX, a), arg(ir.ParamY, b))
 	if err != nil {
 		return nil, err
 	}

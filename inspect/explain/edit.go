@@ -12,19 +12,17 @@ import (
 // errNot means that a recipe does not apply to a statement. It is never reported.
 var errNot = errors.New("the rewrite is not for the statement")
 
-// An edit replaces one statement of a function's body with others. It keeps the first error until the end, so that a
-// recipe reads like the expression that it builds.
+// An edit replaces one statement of a function's body with others.
 type edit struct {
+	ir.Builder
 	t     *target.Table
 	fn    *ir.Func
 	index int // of the statement in the body
 	op    *ir.Op
-	base  string   // prefix of new names: the name of the statement's result
-	ops   []*ir.Op // that replace it
+	base  string // prefix of new names: the name of the statement's result
 	taken map[string]bool
 	next  map[string]int // of a prefix of new names, the number to try next
-	err   error
-	note  string // condition under which the rewrite is valid
+	note  string         // condition under which the rewrite is valid
 	// uses are the operations of the body that read a value, and results the function's outputs.
 	uses    map[*ir.Value][]*ir.Op
 	results map[*ir.Value]bool
@@ -38,6 +36,8 @@ type replaced struct{ old, new *ir.Value }
 func newEdit(t *target.Table, fn *ir.Func, index int) *edit {
 	e := &edit{t: t, fn: fn, taken: namesIn(fn), next: map[string]int{}, uses: map[*ir.Value][]*ir.Op{},
 		results: map[*ir.Value]bool{}, gone: map[*ir.Op]bool{}}
+	e.Make = e.make
+	e.Const = func(c *ir.Const) *ir.Value { return &ir.Value{Type: c.Type, Const: c} }
 	for _, op := range fn.Body.Ops {
 		e.reads(op)
 	}
@@ -54,7 +54,7 @@ func (e *edit) at(index int) {
 	if len(e.op.Results) > 0 {
 		e.base = e.op.Results[0].Name
 	}
-	e.ops, e.done, e.err, e.note = nil, nil, nil, ""
+	e.Ops, e.done, e.note = nil, nil, ""
 }
 
 // namesIn returns the names of a function's values.
@@ -73,19 +73,11 @@ func namesIn(fn *ir.Func) map[string]bool {
 	return taken
 }
 
-func (e *edit) fail(format string, args ...any) *ir.Value {
-	if e.err == nil {
-		e.err = fmt.Errorf(format, args...)
-	}
-	return nil
-}
+// not ends a recipe that does not apply to the statement.
+func (e *edit) not() { e.Stop(errNot) }
 
-// not records that the recipe does not apply to the statement.
-func (e *edit) not() {
-	if e.err == nil {
-		e.err = errNot
-	}
-}
+// apply applies a recipe to the statement.
+func (e *edit) apply(r *Recipe) error { return e.Write(func() { r.apply(e) }) }
 
 // fresh returns a name that the function does not have.
 func (e *edit) fresh(what string) string {
@@ -99,110 +91,58 @@ func (e *edit) fresh(what string) string {
 	return name
 }
 
-// arg is a named argument; a nil value is omitted.
-type arg struct {
-	name ir.ParamName
-	v    *ir.Value
-}
+func arg(name ir.ParamName, v *ir.Value) ir.Arg { return ir.Arg{Param: name, Value: v} }
 
-// do adds an operation and returns its first result, or nil after an error.
-func (e *edit) do(o *ir.Operation, args ...arg) *ir.Value {
-	vs := map[ir.ParamName][]*ir.Value{}
-	var names []ir.ParamName
-	for _, a := range args {
-		if a.v != nil {
-			vs[a.name] = append(vs[a.name], a.v)
-			names = append(names, a.name)
-		}
-	}
-	if e.err != nil {
-		return nil
-	}
-	d := ir.LookupArgs(o.Name, e.fn.Opset, names)
-	if d == nil {
-		return e.fail("opset %[2]s lacks operation %[1]s", o.Name, e.fn.Opset)
-	}
-	op := ir.NewOp(d)
-	op.Pos = e.op.Pos
-	for n, v := range vs {
-		if d.ParamIndex(n) < 0 {
-			return e.fail("%s has no parameter %s in opset %s", o.Name, n, e.fn.Opset)
-		}
-		op.SetArg(n, v...)
-	}
-	return e.add(op)
-}
-
-// add adds an operation with its arguments and names its results.
-func (e *edit) add(op *ir.Op) *ir.Value {
-	ts, err := ir.InferOp(op)
+// make returns an operation with names that the function does not have.
+func (e *edit) make(o *ir.Operation, args ...ir.Arg) (*ir.Op, error) {
+	op, err := ir.NewOpOf(o, e.fn.Opset, e.op.Pos, e.fresh, args...)
 	if err != nil {
-		return e.fail("%s: %w", op.Def.Name, err)
+		return nil, fmt.Errorf("%s: %w", o.Name, err)
 	}
-	op.Results = nil
-	for _, t := range ts {
-		op.Results = append(op.Results, &ir.Value{Name: e.fresh(op.Def.Name), Type: t, Def: op, Pos: op.Pos})
-	}
+	e.nameConstants(op)
+	return op, nil
+}
+
+func (e *edit) nameConstants(op *ir.Op) {
 	op.Operands(func(p *ir.Param, v *ir.Value) {
 		if v.Const != nil && v.Name == "" {
 			v.Name = e.fresh(string(p.Name))
 		}
 	})
-	e.ops = append(e.ops, op)
-	return op.Results[0]
 }
 
 // again adds a copy of the statement's operation with some arguments replaced; nil arguments are dropped.
-func (e *edit) again(args ...arg) *ir.Value {
-	if e.err != nil {
-		return nil
-	}
+func (e *edit) again(args ...ir.Arg) *ir.Value {
 	op := ir.NewOp(e.op.Def)
 	op.Pos = e.op.Pos
 	for i, a := range e.op.Args {
 		op.Args[i] = slices.Clone(a)
 	}
 	for _, a := range args {
-		if a.v == nil {
-			op.SetArg(a.name)
+		if a.Value == nil {
+			op.SetArg(a.Param)
 			continue
 		}
-		op.SetArg(a.name, a.v)
+		op.SetArg(a.Param, a.Value)
 	}
 	return e.add(op)
 }
 
-// ints is a constant vector of integers.
-func (e *edit) ints(vs ...int64) *ir.Value {
-	return &ir.Value{Type: ir.TensorOf(ir.Int32, int64(len(vs))), Const: ir.ConstInts(ir.Int32, vs...)}
-}
-
-func (e *edit) int(v int64) *ir.Value {
-	return &ir.Value{Type: ir.Scalar(ir.Int32), Const: ir.ConstInt(ir.Int32, v)}
-}
-
-func (e *edit) bool(v bool) *ir.Value {
-	return &ir.Value{Type: ir.Scalar(ir.Bool), Const: ir.ConstBool(v)}
-}
-
-func (e *edit) str(s string) *ir.Value {
-	c := ir.ConstString(s)
-	return &ir.Value{Type: c.Type, Const: c}
-}
-
-// num is a scalar of an element type.
-func (e *edit) num(t ir.DType, v float64) *ir.Value {
-	return &ir.Value{Type: ir.Scalar(t), Const: ir.ConstFloat(t, v)}
+// add adds an operation with its arguments and names its results.
+func (e *edit) add(op *ir.Op) *ir.Value {
+	if err := op.InferResults(e.fresh); err != nil {
+		return e.Fail("%s: %w", op.Def.Name, err)
+	}
+	e.nameConstants(op)
+	e.Ops = append(e.Ops, op)
+	return op.Results[0]
 }
 
 // constant is a named constant with packed elements.
 func (e *edit) constant(what string, t ir.Type, data []byte) *ir.Value {
-	if e.err != nil {
-		return nil
-	}
 	c, err := ir.NewConst(t, data)
 	if err != nil {
-		return e.fail("%s: %w", what, err)
+		return e.Fail("%s: %w", what, err)
 	}
 	return &ir.Value{Name: e.fresh(what), Type: t, Const: c, Pos: e.op.Pos}
 }
@@ -231,14 +171,14 @@ func known(v *ir.Value) *ir.Const {
 func (e *edit) cut(what string, c *ir.Const, axis int, lo, hi int64) *ir.Value {
 	shape := slices.Clone(c.Type.Shape)
 	if c.Type.DType.Bits()%8 != 0 {
-		return e.fail("a rewrite does not split constants of %s", c.Type.DType)
+		return e.Fail("a rewrite does not split constants of %s", c.Type.DType)
 	}
 	inner := int64(c.Type.DType.Bits() / 8)
 	for _, d := range shape[axis+1:] {
 		inner *= d
 	}
 	if inner*shape[axis] <= 0 {
-		return e.fail("part of %s is empty", what)
+		return e.Fail("part of %s is empty", what)
 	}
 	if inner*shape[axis] == int64(len(c.Data)) { // one part, which is not copied
 		shape[axis] = hi - lo
@@ -252,40 +192,21 @@ func (e *edit) cut(what string, c *ir.Const, axis int, lo, hi int64) *ir.Value {
 	return e.constant(what, ir.TensorOf(c.Type.DType, shape...), data)
 }
 
-// slice reads the elements from lo to hi along an axis.
-func (e *edit) slice(x *ir.Value, axis int, lo, hi int64) *ir.Value {
-	if e.err != nil {
-		return nil
-	}
-	begin, size := make([]int64, x.Type.Rank()), slices.Clone(x.Type.Shape)
-	begin[axis], size[axis] = lo, hi-lo
-	return e.do(ir.OpSliceBySize, arg{ir.ParamX, x}, arg{ir.ParamBegin, e.ints(begin...)},
-		arg{ir.ParamSize, e.ints(size...)})
-}
-
-// reshape gives x another shape.
-func (e *edit) reshape(x *ir.Value, shape ...int64) *ir.Value {
-	return e.do(ir.OpReshape, arg{ir.ParamX, x}, arg{ir.ParamShape, e.ints(shape...)})
-}
-
 // become ends the edit: v replaces the statement's result and takes its name.
 func (e *edit) become(v *ir.Value) {
-	if e.err == nil && len(e.op.Results) != 1 {
-		e.fail("the statement has %d results, want 1", len(e.op.Results))
+	if len(e.op.Results) != 1 {
+		e.Fail("the statement has %d results, want 1", len(e.op.Results))
 	}
-	if e.err == nil {
-		e.replace(e.op.Results[0], v)
-	}
+	e.replace(e.op.Results[0], v)
 }
 
 // replace has v, which the edit computes, replace a value that the statement or one after it computes.
 func (e *edit) replace(old, v *ir.Value) {
 	switch {
-	case e.err != nil:
-	case v == nil || !slices.Contains(e.ops, v.Def):
-		e.fail("the edit computes nothing that replaces %q", old.Name)
+	case v == nil || !slices.Contains(e.Ops, v.Def):
+		e.Fail("the edit computes nothing that replaces %q", old.Name)
 	case !v.Type.Fits(old.Type):
-		e.fail("the replacement has the type %s, the statement %s", v.Type, old.Type)
+		e.Fail("the replacement has the type %s, the statement %s", v.Type, old.Type)
 	default:
 		v.Name = old.Name
 		e.done = append(e.done, replaced{old, v})
@@ -295,12 +216,12 @@ func (e *edit) replace(old, v *ir.Value) {
 // commit puts the operations of an edit without error in the place of its statement, and removes what nothing reads
 // any more. An edit that replaces no value has changed the function itself.
 func (e *edit) commit() {
-	if e.err != nil || len(e.done) == 0 {
+	if len(e.done) == 0 {
 		return
 	}
 	var r ir.Rewriter
 	e.recordReplaced(&r)
-	e.fn.Body.Ops = slices.Insert(e.fn.Body.Ops, e.index, e.ops...)
+	e.fn.Body.Ops = slices.Insert(e.fn.Body.Ops, e.index, e.Ops...)
 	r.Apply(e.fn)
 	e.fn.Body.Ops = slices.DeleteFunc(e.fn.Body.Ops, func(op *ir.Op) bool { return e.gone[op] })
 }
@@ -326,13 +247,12 @@ func (e *edit) each(which func(op *ir.Op) *Recipe) (sites []site) {
 		}
 		if r := which(op); r != nil {
 			e.at(i)
-			r.apply(e)
-			if e.err == nil {
-				sites = append(sites, site{op: op, names: e.names(), ops: e.ops, note: e.note})
+			if e.apply(r) == nil {
+				sites = append(sites, site{op: op, names: e.names(), ops: e.Ops, note: e.note})
 				if r.Interface {
 					return sites
 				}
-				body = append(body, e.ops...)
+				body = append(body, e.Ops...)
 				e.recordReplaced(&swap)
 			}
 		}
@@ -357,7 +277,7 @@ type site struct {
 
 // recordReplaced records in r what an edit replaces, and marks the operations that nothing reads any more as gone.
 func (e *edit) recordReplaced(r *ir.Rewriter) {
-	for _, op := range e.ops {
+	for _, op := range e.Ops {
 		e.reads(op)
 	}
 	var idle []*ir.Op

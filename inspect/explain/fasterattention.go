@@ -55,17 +55,15 @@ func groupQueries(e *edit) {
 	a, ok := runtimeProduct(e.op)
 	if !ok || a.TransposeX {
 		e.not()
-		return
 	}
 	x := e.op.Arg(ir.ParamX)
 	base, r := repeatedOf(e.op.Arg(ir.ParamY))
 	if base == nil || x.Type.Shape[1] != base.Type.Shape[1]*r {
 		e.not()
-		return
 	}
 	s := x.Type.Shape
-	y := e.again(arg{ir.ParamX, e.reshape(x, s[0], s[1]/r, r*s[2], s[3])}, arg{ir.ParamY, base})
-	e.become(e.reshape(y, e.op.Results[0].Type.Shape...))
+	y := e.again(arg(ir.ParamX, e.Reshape(x, s[0], s[1]/r, r*s[2], s[3])), arg(ir.ParamY, base))
+	e.become(e.Reshape(y, e.op.Results[0].Type.Shape...))
 }
 
 // groupAttention is groupQueries of the operation for attention.
@@ -75,27 +73,25 @@ func (e *edit) groupAttention() {
 	v, rv := repeatedOf(e.op.Arg(ir.ParamValue))
 	if k == nil || v == nil || r != rv || q.Type.Rank() != 4 || !q.Type.Static() {
 		e.not()
-		return
 	}
 	s := q.Type.Shape
-	args := []arg{{ir.ParamQuery, e.reshape(q, s[0], s[1]/r, r*s[2], s[3])}, {ir.ParamKey, k}, {ir.ParamValue, v}}
+	q = e.Reshape(q, s[0], s[1]/r, r*s[2], s[3])
+	args := []ir.Arg{arg(ir.ParamQuery, q), arg(ir.ParamKey, k), arg(ir.ParamValue, v)}
 	if mask != nil && s[2] > 1 {
 		rank := mask.Type.Rank()
 		if rank > 2 && mask.Type.Shape[rank-3] != 1 || rank < 2 || !mask.Type.Static() {
 			e.not()
-			return
 		}
 		reps := slices.Repeat([]int64{1}, rank)
 		if reps[rank-2] = r; mask.Type.Shape[rank-2] > 1 {
-			mask = e.do(ir.OpTile, arg{ir.ParamX, mask}, arg{ir.ParamReps, e.ints(reps...)})
+			mask = e.Do(ir.OpTile, arg(ir.ParamX, mask), arg(ir.ParamReps, e.Ints(reps...)))
 		}
-		args = append(args, arg{ir.ParamAttnMask, mask})
+		args = append(args, arg(ir.ParamAttnMask, mask))
 	} else if mask != nil && mask.Type.Rank() > 2 && mask.Type.Shape[mask.Type.Rank()-3] != 1 {
 		e.not()
-		return
 	}
 	y := e.again(args...)
-	e.become(e.reshape(y, e.op.Results[0].Type.Shape...))
+	e.become(e.Reshape(y, e.op.Results[0].Type.Shape...))
 }
 
 // attention is softmax(scale q k^T + mask) v over several heads, as the parts of a graph.
@@ -232,11 +228,11 @@ func (a *attention) scores(e *edit, v *ir.Value) *ir.Op {
 func (e *edit) head(h *heads, i int64) *ir.Value {
 	switch h.layout {
 	case inRows:
-		return e.slice(h.x, 2, i*h.d, (i+1)*h.d)
+		return e.Slice(h.x, 2, i*h.d, (i+1)*h.d)
 	case across:
-		return e.transpose(e.reshape(e.slice(h.x, 1, i, i+1), 1, h.d, h.s), 0, 2, 1)
+		return e.Transpose(e.Reshape(e.Slice(h.x, 1, i, i+1), 1, h.d, h.s), 0, 2, 1)
 	}
-	return e.reshape(e.slice(h.x, 1, i, i+1), 1, h.s, h.d)
+	return e.Reshape(e.Slice(h.x, 1, i, i+1), 1, h.s, h.d)
 }
 
 // maskOf is the part of a mask for a head, of rank 3: [1, S or 1, T].
@@ -244,12 +240,12 @@ func (e *edit) maskOf(m *ir.Value, i int64) *ir.Value {
 	s := m.Type.Shape
 	n := len(s)
 	if n > 2 && s[n-3] > 1 {
-		m = e.slice(m, n-3, i, i+1)
+		m = e.Slice(m, n-3, i, i+1)
 	}
-	if n == 3 || e.err != nil {
+	if n == 3 {
 		return m
 	}
-	return e.reshape(m, 1, s[n-2], s[n-1])
+	return e.Reshape(m, 1, s[n-2], s[n-1])
 }
 
 // scaled multiplies by a factor other than 1.
@@ -257,7 +253,7 @@ func (e *edit) scaled(x *ir.Value, f float64) *ir.Value {
 	if f == 1 {
 		return x
 	}
-	return e.do(ir.OpMul, arg{ir.ParamX, x}, arg{ir.ParamY, e.num(ir.FP16, f)})
+	return e.Do(ir.OpMul, arg(ir.ParamX, x), arg(ir.ParamY, e.Num(ir.FP16, f)))
 }
 
 // byHead computes attention head by head on rows.
@@ -265,36 +261,25 @@ func byHead(e *edit) {
 	a := e.attentionAt()
 	if a == nil {
 		e.not()
-		return
 	}
-	var parts []arg
+	var parts []*ir.Value
 	for i := range a.q.h {
-		if e.err != nil {
-			return
-		}
-		s := e.times(e.scaled(e.head(a.q, i), a.scale), e.head(a.k, i), true)
+		s := e.MatMul(e.scaled(e.head(a.q, i), a.scale), e.head(a.k, i), true)
 		if a.mask != nil {
-			s = e.do(ir.OpAdd, arg{ir.ParamX, s}, arg{ir.ParamY, e.maskOf(a.mask, i)})
+			s = e.Do(ir.OpAdd, arg(ir.ParamX, s), arg(ir.ParamY, e.maskOf(a.mask, i)))
 		}
-		p := e.do(ir.OpSoftmax, arg{ir.ParamX, s}, arg{ir.ParamAxis, e.int(-1)})
-		y := e.times(p, e.head(a.v, i), false)
-		if !a.joined && e.err == nil {
-			y = e.reshape(y, 1, 1, a.q.s, a.v.d)
+		p := e.Do(ir.OpSoftmax, arg(ir.ParamX, s), arg(ir.ParamAxis, e.Int(-1)))
+		y := e.MatMul(p, e.head(a.v, i), false)
+		if !a.joined {
+			y = e.Reshape(y, 1, 1, a.q.s, a.v.d)
 		}
-		parts = append(parts, arg{ir.ParamValues, y})
+		parts = append(parts, y)
 	}
-	axis := int64(1)
+	axis := 1
 	if a.joined {
 		axis = 2
 	}
-	e.replace(a.out, e.do(ir.OpConcat, append(parts, arg{ir.ParamAxis, e.int(axis)},
-		arg{ir.ParamInterleave, e.bool(false)})...))
-}
-
-// times is a product, of x with the transposed y if flip is set.
-func (e *edit) times(x, y *ir.Value, flip bool) *ir.Value {
-	return e.do(ir.OpMatMul, arg{ir.ParamX, x}, arg{ir.ParamY, y}, arg{ir.ParamTransposeX, e.bool(false)},
-		arg{ir.ParamTransposeY, e.bool(flip)})
+	e.replace(a.out, e.Concat(axis, parts...))
 }
 
 // channelsOf is heads as channels [1, H D, 1, S]; projections become convolutions.
@@ -309,9 +294,9 @@ func (e *edit) channelsOf(h *heads, transposed map[*ir.Value]*ir.Value) *ir.Valu
 	case h.layout == inRows:
 		return e.channels(h.x)
 	case h.layout == across:
-		return e.reshape(h.x, 1, h.h*h.d, 1, h.s)
+		return e.Reshape(h.x, 1, h.h*h.d, 1, h.s)
 	}
-	return e.reshape(e.transpose(h.x, 0, 1, 3, 2), 1, h.h*h.d, 1, h.s)
+	return e.Reshape(e.Transpose(h.x, 0, 1, 3, 2), 1, h.h*h.d, 1, h.s)
 }
 
 // byHeadInChannels computes attention head by head in the layout [1, C, 1, S], with the projections as convolutions.
@@ -319,33 +304,26 @@ func byHeadInChannels(e *edit) {
 	a := e.attentionAt()
 	if a == nil {
 		e.not()
-		return
 	}
 	transposed := map[*ir.Value]*ir.Value{}
 	q, k, v := e.channelsOf(a.q, transposed), e.channelsOf(a.k, transposed), e.channelsOf(a.v, transposed)
-	kt := e.transpose(k, 0, 3, 2, 1) // [1, T, 1, H D]
-	var parts []arg
+	kt := e.Transpose(k, 0, 3, 2, 1) // [1, T, 1, H D]
+	var parts []*ir.Value
 	for i := range a.q.h {
-		if e.err != nil {
-			return
-		}
-		x := e.scaled(e.slice(q, 1, i*a.q.d, (i+1)*a.q.d), a.scale)
-		s := e.einsum("bkhc,bchq->bkhq", e.slice(kt, 3, i*a.k.d, (i+1)*a.k.d), x)
-		if a.mask != nil && e.err == nil {
+		x := e.scaled(e.Slice(q, 1, i*a.q.d, (i+1)*a.q.d), a.scale)
+		s := e.einsum("bkhc,bchq->bkhq", e.Slice(kt, 3, i*a.k.d, (i+1)*a.k.d), x)
+		if a.mask != nil {
 			m := e.maskOf(a.mask, i) // [1, S or 1, T]
 			n := m.Type.Shape
-			s = e.do(ir.OpAdd, arg{ir.ParamX, s}, arg{ir.ParamY, e.reshape(e.transpose(m, 0, 2, 1), 1, n[2], 1, n[1])})
+			s = e.Do(ir.OpAdd, arg(ir.ParamX, s), arg(ir.ParamY, e.Reshape(e.Transpose(m, 0, 2, 1), 1, n[2], 1, n[1])))
 		}
-		p := e.do(ir.OpSoftmax, arg{ir.ParamX, s}, arg{ir.ParamAxis, e.int(1)})
-		y := e.einsum("bchk,bkhq->bchq", e.slice(v, 1, i*a.v.d, (i+1)*a.v.d), p)
-		parts = append(parts, arg{ir.ParamValues, y})
+		p := e.Do(ir.OpSoftmax, arg(ir.ParamX, s), arg(ir.ParamAxis, e.Int(1)))
+		y := e.einsum("bchk,bkhq->bchq", e.Slice(v, 1, i*a.v.d, (i+1)*a.v.d), p)
+		parts = append(parts, y)
 	}
-	y := e.do(ir.OpConcat, append(parts, arg{ir.ParamAxis, e.int(1)}, arg{ir.ParamInterleave, e.bool(false)})...)
+	y := e.Concat(1, parts...)
 	if !a.joined {
-		if e.err == nil {
-			y = e.transpose(e.reshape(y, 1, a.q.h, a.v.d, a.q.s), 0, 1, 3, 2)
-		}
-		e.replace(a.out, y)
+		e.replace(a.out, e.Transpose(e.Reshape(y, 1, a.q.h, a.v.d, a.q.s), 0, 1, 3, 2))
 		return
 	}
 	if l := e.only(a.out, ir.OpLinear); l != nil && known(l.Arg(ir.ParamWeight)) != nil {
@@ -355,7 +333,7 @@ func byHeadInChannels(e *edit) {
 }
 
 func (e *edit) einsum(equation string, x, y *ir.Value) *ir.Value {
-	return e.do(ir.OpEinsum, arg{ir.ParamEquation, e.str(equation)}, arg{ir.ParamValues, x}, arg{ir.ParamValues, y})
+	return e.Do(ir.OpEinsum, arg(ir.ParamEquation, e.Str(equation)), arg(ir.ParamValues, x), arg(ir.ParamValues, y))
 }
 
 // normaliseLate multiplies with the exponentials of a softmax and divides the product by their sum.
@@ -364,18 +342,16 @@ func normaliseLate(e *edit) {
 	m, err := ir.MatMulAttrs(e.op)
 	if soft == nil || err != nil || m.TransposeX || m.VectorX || m.VectorY {
 		e.not()
-		return
 	}
 	x := soft.Arg(ir.ParamX)
 	axis, ok := ir.ArgInt(soft, ir.ParamAxis)
 	if rank := int64(x.Type.Rank()); !ok || (axis+rank)%rank != rank-1 {
 		e.not()
-		return
 	}
 	reduce := func(o *ir.Operation, v *ir.Value) *ir.Value {
-		return e.do(o, arg{ir.ParamX, v}, arg{ir.ParamAxes, e.ints(-1)}, arg{ir.ParamKeepDims, e.bool(true)})
+		return e.Do(o, arg(ir.ParamX, v), arg(ir.ParamAxes, e.Ints(-1)), arg(ir.ParamKeepDims, e.Bool(true)))
 	}
-	t := e.do(ir.OpExp, arg{ir.ParamX, e.do(ir.OpSub, arg{ir.ParamX, x}, arg{ir.ParamY, reduce(ir.OpReduceMax, x)})})
-	y := e.again(arg{ir.ParamX, t})
-	e.become(e.do(ir.OpRealDiv, arg{ir.ParamX, y}, arg{ir.ParamY, reduce(ir.OpReduceSum, t)}))
+	t := e.Do(ir.OpExp, arg(ir.ParamX, e.Do(ir.OpSub, arg(ir.ParamX, x), arg(ir.ParamY, reduce(ir.OpReduceMax, x)))))
+	y := e.again(arg(ir.ParamX, t))
+	e.become(e.Do(ir.OpRealDiv, arg(ir.ParamX, y), arg(ir.ParamY, reduce(ir.OpReduceSum, t))))
 }

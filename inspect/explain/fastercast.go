@@ -17,7 +17,7 @@ func castTo(op *ir.Op) ir.DType {
 
 // cast casts v to fp16.
 func (e *edit) cast(v *ir.Value) *ir.Value {
-	return e.do(ir.OpCast, arg{ir.ParamX, v}, arg{ir.ParamDType, e.str("fp16")})
+	return e.Cast(v, ir.FP16)
 }
 
 // island is a set of operations in fp32 whose results nothing else reads but casts to fp16.
@@ -79,17 +79,15 @@ func (is *island) leaves(v *ir.Value) bool {
 func islandInHalf(e *edit) {
 	if castTo(e.op) != ir.FP16 || e.op.Arg(ir.ParamX).Type.DType != ir.FP32 {
 		e.not()
-		return
 	}
 	is := e.islandOf(e.op)
 	if !is.ops[e.op.Arg(ir.ParamX).Def] {
 		e.not()
-		return
 	}
 	half := map[*ir.Value]*ir.Value{}
 	var value func(v *ir.Value) *ir.Value
 	value = func(v *ir.Value) *ir.Value {
-		if h := half[v]; h != nil || e.err != nil {
+		if h := half[v]; h != nil {
 			return h
 		}
 		switch {
@@ -115,7 +113,7 @@ func (e *edit) smaller(v *ir.Value) *ir.Value {
 		was := v.Const.Float(i)
 		now := ir.ConstFloat(ir.FP16, was).Float(0)
 		if (now == 0) != (was == 0) || math.IsInf(now, 0) != math.IsInf(was, 0) {
-			return e.fail("fp16 does not hold the constant %g", was)
+			return e.Fail("fp16 does not hold the constant %g", was)
 		}
 	}
 	return e.halfConst("half", v.Type, v.Const)
@@ -133,9 +131,6 @@ func (e *edit) again16(op *ir.Op, value func(v *ir.Value) *ir.Value) *ir.Value {
 			n.Args[i] = append(n.Args[i], v)
 		}
 	}
-	if e.err != nil {
-		return nil
-	}
 	return e.add(n)
 }
 
@@ -144,7 +139,6 @@ func (e *edit) again16(op *ir.Op, value func(v *ir.Value) *ir.Value) *ir.Value {
 func halfInputs(e *edit) {
 	if ir.OpsetNumber(e.fn.Opset) < ir.OpsetNumber("ios16") {
 		e.not()
-		return
 	}
 	var r ir.Rewriter
 	for _, v := range e.fn.Body.Params {
@@ -159,7 +153,7 @@ func halfInputs(e *edit) {
 			r.Replace(op.Results[0], v)
 			e.gone[op] = true
 		}
-		e.ops = append(e.ops, readers...)
+		e.Ops = append(e.Ops, readers...)
 	}
 	for _, v := range e.fn.Body.Outputs {
 		if op := v.Def; castTo(op) == ir.FP32 && op.Arg(ir.ParamX).Type.DType == ir.FP16 &&
@@ -169,12 +163,11 @@ func halfInputs(e *edit) {
 			x.Name = v.Name
 			r.Replace(v, x)
 			e.gone[op] = true
-			e.ops = append(e.ops, op)
+			e.Ops = append(e.Ops, op)
 		}
 	}
-	if len(e.ops) == 0 {
+	if len(e.Ops) == 0 {
 		e.not()
-		return
 	}
 	r.Apply(e.fn)
 	e.fn.Body.Ops = slices.DeleteFunc(e.fn.Body.Ops, func(op *ir.Op) bool { return e.gone[op] })

@@ -12,13 +12,11 @@ func widenRows(e *edit) {
 	old := e.op.Results
 	if len(old) != 1 || !old[0].Type.Static() || old[0].Type.DType != ir.FP16 || len(e.op.Blocks) > 0 {
 		e.not()
-		return
 	}
 	s := old[0].Type.Shape
 	n := len(s)
 	if n < 2 || s[n-1] >= rowElements {
 		e.not()
-		return
 	}
 	w, at := int64(1), n
 	for ; at > 0 && w*s[at-1] <= int64(e.t.MaxWidth); at-- {
@@ -26,27 +24,23 @@ func widenRows(e *edit) {
 	}
 	if w < rowElements || w <= s[n-1] {
 		e.not()
-		return
 	}
 	wide := append(append([]int64{}, s[:at]...), w)
-	var args []arg
+	var args []ir.Arg
 	e.op.Operands(func(p *ir.Param, v *ir.Value) {
 		switch {
 		case p.Variadic:
 			e.not()
 		case v.IsConst() && (v.Type.Rank() == 0 || !v.Type.DType.IsFloat()):
 		case v.IsConst() && v.Type.Elems() == 1:
-			args = append(args, arg{p.Name, e.num(v.Type.DType, v.Const.Float(0))})
+			args = append(args, arg(p.Name, e.Num(v.Type.DType, v.Const.Float(0))))
 		case v.Const == nil && equalShapes(v.Type, old[0].Type):
-			args = append(args, arg{p.Name, e.reshape(v, wide...)})
+			args = append(args, arg(p.Name, e.Reshape(v, wide...)))
 		default:
 			e.not()
 		}
 	})
-	y := e.again(args...)
-	if e.err == nil {
-		e.become(e.reshape(y, s...))
-	}
+	e.become(e.Reshape(e.again(args...), s...))
 }
 
 func equalShapes(a, b ir.Type) bool {
@@ -67,10 +61,9 @@ func overChannels(e *edit) {
 	axis, ok := ir.ArgInt(e.op, ir.ParamAxis)
 	if rank := int64(x.Type.Rank()); !ok || rank != 4 || (axis+rank)%rank != 3 || !x.Type.Static() {
 		e.not()
-		return
 	}
-	y := e.again(arg{ir.ParamX, e.transpose(x, 0, 3, 1, 2)}, arg{ir.ParamAxis, e.int(1)})
-	e.become(e.transpose(y, 0, 2, 3, 1))
+	y := e.again(arg(ir.ParamX, e.Transpose(x, 0, 3, 1, 2)), arg(ir.ParamAxis, e.Int(1)))
+	e.become(e.Transpose(y, 0, 2, 3, 1))
 }
 
 // upsampleByConv repeats each element by a transposed convolution of each channel with ones.
@@ -78,27 +71,25 @@ func upsampleByConv(e *edit) {
 	x, y := e.op.Arg(ir.ParamX), e.op.Results[0]
 	if x.Type.Rank() != 4 || !x.Type.Static() || !y.Type.Static() || x.Type.DType != ir.FP16 {
 		e.not()
-		return
 	}
 	c, h, w := x.Type.Shape[1], y.Type.Shape[2]/x.Type.Shape[2], y.Type.Shape[3]/x.Type.Shape[3]
 	if h*x.Type.Shape[2] != y.Type.Shape[2] || w*x.Type.Shape[3] != y.Type.Shape[3] || h*w < 2 || c*h*w > maxMatrix {
 		e.not()
-		return
 	}
 	ones := make([]float64, c*h*w)
 	for i := range ones {
 		ones[i] = 1
 	}
 	weight := e.floats("weight", ir.FP16, ones, c, 1, h, w)
-	e.become(e.do(ir.OpConvTranspose, arg{ir.ParamX, x}, arg{ir.ParamWeight, weight},
-		arg{ir.ParamStrides, e.ints(h, w)}, arg{ir.ParamPadType, e.str("valid")}, arg{ir.ParamPad, e.ints(0, 0, 0, 0)},
-		arg{ir.ParamDilations, e.ints(1, 1)}, arg{ir.ParamGroups, e.int(c)}))
+	e.become(e.Do(ir.OpConvTranspose, arg(ir.ParamX, x), arg(ir.ParamWeight, weight),
+		arg(ir.ParamStrides, e.Ints(h, w)), arg(ir.ParamPadType, e.Str("valid")), arg(ir.ParamPad, e.Ints(0, 0, 0, 0)),
+		arg(ir.ParamDilations, e.Ints(1, 1)), arg(ir.ParamGroups, e.Int(c))))
 }
 
 // siluByParts writes silu as a product with a sigmoid.
 func siluByParts(e *edit) {
 	x := e.op.Arg(ir.ParamX)
-	e.become(e.do(ir.OpMul, arg{ir.ParamX, x}, arg{ir.ParamY, e.do(ir.OpSigmoid, arg{ir.ParamX, x})}))
+	e.become(e.Do(ir.OpMul, arg(ir.ParamX, x), arg(ir.ParamY, e.Do(ir.OpSigmoid, arg(ir.ParamX, x)))))
 }
 
 // siluWhole writes a product of a value with its sigmoid as silu.
@@ -106,7 +97,7 @@ func siluWhole(e *edit) {
 	for _, p := range [][2]ir.ParamName{{ir.ParamX, ir.ParamY}, {ir.ParamY, ir.ParamX}} {
 		x := e.op.Arg(p[0])
 		if s := e.sole(e.op.Arg(p[1]), ir.OpSigmoid); s != nil && s.Arg(ir.ParamX) == x {
-			e.become(e.do(ir.OpSilu, arg{ir.ParamX, x}))
+			e.become(e.Do(ir.OpSilu, arg(ir.ParamX, x)))
 			return
 		}
 	}
@@ -118,10 +109,9 @@ func tanhBySigmoid(e *edit) {
 	x := e.op.Arg(ir.ParamX)
 	if x.Type.DType != ir.FP16 {
 		e.not()
-		return
 	}
-	s := e.do(ir.OpSigmoid, arg{ir.ParamX, e.scaled(x, 2)})
-	e.become(e.do(ir.OpSub, arg{ir.ParamX, e.scaled(s, 2)}, arg{ir.ParamY, e.num(ir.FP16, 1)}))
+	s := e.Do(ir.OpSigmoid, arg(ir.ParamX, e.scaled(x, 2)))
+	e.become(e.Do(ir.OpSub, arg(ir.ParamX, e.scaled(s, 2)), arg(ir.ParamY, e.Num(ir.FP16, 1))))
 }
 
 // meanByPool takes a mean over all rows and columns by pooling.
@@ -130,13 +120,12 @@ func meanByPool(e *edit) {
 	a, err := ir.ReduceAttrs(e.op)
 	if err != nil || x.Type.Rank() != 4 || !x.Type.Static() || len(a.Axes) != 2 || a.Axes[0] != 2 || a.Axes[1] != 3 {
 		e.not()
-		return
 	}
-	y := e.do(ir.OpAvgPool, arg{ir.ParamX, x}, arg{ir.ParamKernelSizes, e.ints(x.Type.Shape[2:]...)},
-		arg{ir.ParamStrides, e.ints(1, 1)}, arg{ir.ParamPadType, e.str("valid")}, arg{ir.ParamPad, e.ints(0, 0, 0, 0)},
-		arg{ir.ParamExcludePaddingFromAverage, e.bool(false)}, arg{ir.ParamCeilMode, e.bool(false)})
-	if e.err == nil && y.Type.Rank() != e.op.Results[0].Type.Rank() {
-		y = e.reshape(y, e.op.Results[0].Type.Shape...)
+	y := e.Do(ir.OpAvgPool, arg(ir.ParamX, x), arg(ir.ParamKernelSizes, e.Ints(x.Type.Shape[2:]...)),
+		arg(ir.ParamStrides, e.Ints(1, 1)), arg(ir.ParamPadType, e.Str("valid")), arg(ir.ParamPad, e.Ints(0, 0, 0, 0)),
+		arg(ir.ParamExcludePaddingFromAverage, e.Bool(false)), arg(ir.ParamCeilMode, e.Bool(false)))
+	if y.Type.Rank() != e.op.Results[0].Type.Rank() {
+		y = e.Reshape(y, e.op.Results[0].Type.Shape...)
 	}
 	e.become(y)
 }
@@ -146,17 +135,15 @@ func sliceFirst(e *edit) {
 	x := e.op.Arg(ir.ParamX)
 	if x.Def == nil || e.sole(x, x.Def.Def.Operation) == nil || x.Def.Def.Class != ir.Pointwise || castTo(x.Def) != 0 {
 		e.not()
-		return
 	}
 	name, v := live(x.Def)
 	if v == nil || !equalShapes(v.Type, x.Type) {
 		e.not()
-		return
 	}
-	part := e.again(arg{ir.ParamX, v})
+	part := e.again(arg(ir.ParamX, v))
 	outer := e.op
 	e.op = x.Def
-	y := e.again(arg{name, part})
+	y := e.again(arg(name, part))
 	e.op = outer
 	e.become(y)
 }

@@ -56,13 +56,9 @@ func mergeConvs(e *edit) {
 	first := e.sole(e.op.Arg(ir.ParamX), ir.OpConv)
 	if first == nil || first.Arg(ir.ParamX).Type.DType != ir.FP16 {
 		e.not()
-		return
 	}
 	b, wb := e.convolution()
 	a, wa := e.convolutionOf(first)
-	if e.err != nil {
-		return
-	}
 	ones := func(vs []int64) bool { return !slices.ContainsFunc(vs, func(v int64) bool { return v != 1 }) }
 	none := func(vs []int64) bool { return !slices.ContainsFunc(vs, func(v int64) bool { return v != 0 }) }
 	unpadded := none(b.PadBefore) && none(b.PadAfter)
@@ -78,9 +74,6 @@ func mergeConvs(e *edit) {
 	default:
 		e.not()
 	}
-	if e.err != nil {
-		return
-	}
 	e.merged(first, &a, &b, wa, wb)
 }
 
@@ -95,7 +88,7 @@ func (e *edit) merged(first *ir.Op, a, b *ir.Conv, wa, wb *ir.Const) {
 		ka, kb, k = ka*a.Kernel[i], kb*b.Kernel[i], k*n
 	}
 	if out*in > maxMatrix/k || out*mid*in > maxMerge/(ka*kb) {
-		e.fail("merging the weights takes more than %d products", int64(maxMerge))
+		e.Fail("merging the weights takes more than %d products", int64(maxMerge))
 		return
 	}
 	xa, xb := matrix(wa, mid), matrix(wb, out)
@@ -128,9 +121,10 @@ func (e *edit) merged(first *ir.Op, a, b *ir.Conv, wa, wb *ir.Const) {
 	for i := range strides {
 		strides[i] = a.Strides[i] * b.Strides[i]
 	}
-	args := []arg{{ir.ParamX, first.Arg(ir.ParamX)}, {ir.ParamWeight, e.floats("weight", ir.FP16, sum, shape...)},
-		{ir.ParamPadType, e.str("custom")}, {ir.ParamPad, e.ints(pads...)}, {ir.ParamStrides, e.ints(strides...)},
-		{ir.ParamDilations, e.ints(a.Dilations...)}, {ir.ParamBias, e.mergedBias(first, xb, mid, kb)}}
+	args := []ir.Arg{arg(ir.ParamX, first.Arg(ir.ParamX)),
+		arg(ir.ParamWeight, e.floats("weight", ir.FP16, sum, shape...)), arg(ir.ParamPadType, e.Str("custom")),
+		arg(ir.ParamPad, e.Ints(pads...)), arg(ir.ParamStrides, e.Ints(strides...)),
+		arg(ir.ParamDilations, e.Ints(a.Dilations...)), arg(ir.ParamBias, e.mergedBias(first, xb, mid, kb))}
 	e.become(e.again(args...))
 }
 
@@ -156,7 +150,7 @@ func (e *edit) mergedBias(first *ir.Op, xb [][]float64, mid, kb int64) *ir.Value
 	if one != nil {
 		c := known(one)
 		if c == nil || c.Elems() != mid {
-			return e.fail("the first bias is not a constant")
+			return e.Fail("the first bias is not a constant")
 		}
 		for o := range sum {
 			for m := range mid {
@@ -169,7 +163,7 @@ func (e *edit) mergedBias(first *ir.Op, xb [][]float64, mid, kb int64) *ir.Value
 	if two != nil {
 		c := known(two)
 		if c == nil || c.Elems() != int64(len(sum)) {
-			return e.fail("the second bias is not a constant")
+			return e.Fail("the second bias is not a constant")
 		}
 		for o := range sum {
 			sum[o] += c.Float(int64(o))
@@ -183,16 +177,14 @@ func mergeLinears(e *edit) {
 	first := e.sole(e.op.Arg(ir.ParamX), ir.OpLinear)
 	if first == nil || e.op.Arg(ir.ParamX).Type.DType != ir.FP16 {
 		e.not()
-		return
 	}
 	wa, wb := known(first.Arg(ir.ParamWeight)), known(e.op.Arg(ir.ParamWeight))
 	if wa == nil || wb == nil {
 		e.not()
-		return
 	}
 	out, mid, in := wb.Type.Shape[0], wb.Type.Shape[1], wa.Type.Shape[1]
 	if out*in > maxMatrix || out*in > maxMerge/max(mid, 1) {
-		e.fail("merging the weights takes more than %d products", int64(maxMerge))
+		e.Fail("merging the weights takes more than %d products", int64(maxMerge))
 		return
 	}
 	xa, xb := matrix(wa, mid), matrix(wb, out)
@@ -205,8 +197,8 @@ func mergeLinears(e *edit) {
 		}
 	}
 	weight := e.floats("weight", ir.FP16, sum, out, in)
-	e.become(e.again(arg{ir.ParamX, first.Arg(ir.ParamX)}, arg{ir.ParamWeight, weight},
-		arg{ir.ParamBias, e.mergedBias(first, xb, mid, 1)}))
+	e.become(e.again(arg(ir.ParamX, first.Arg(ir.ParamX)), arg(ir.ParamWeight, weight),
+		arg(ir.ParamBias, e.mergedBias(first, xb, mid, 1))))
 }
 
 // joinLinears computes the linear layers of one value together and slices the result.
@@ -232,11 +224,10 @@ func joinLinears(e *edit) {
 	}
 	if len(all) < 2 {
 		e.not()
-		return
 	}
 	in := all[0].Arg(ir.ParamWeight).Type.Shape[1]
 	if rows > maxMatrix/max(in, 1) {
-		e.fail("the joined weight has more than %d elements", int64(maxMatrix))
+		e.Fail("the joined weight has more than %d elements", int64(maxMatrix))
 		return
 	}
 	var w, b []byte
@@ -244,7 +235,6 @@ func joinLinears(e *edit) {
 		c := known(op.Arg(ir.ParamWeight))
 		if c.Type.DType != ir.FP16 {
 			e.not()
-			return
 		}
 		w = append(w, c.Data...)
 		if bias := op.Arg(ir.ParamBias); bias != nil {
@@ -253,26 +243,19 @@ func joinLinears(e *edit) {
 			b = append(b, make([]byte, 2*c.Type.Shape[0])...)
 		}
 	}
-	args := []arg{{ir.ParamWeight, e.constant("weight", ir.TensorOf(ir.FP16, rows, in), w)}, {ir.ParamBias, nil}}
+	weight := e.constant("weight", ir.TensorOf(ir.FP16, rows, in), w)
+	args := []ir.Arg{arg(ir.ParamWeight, weight), arg(ir.ParamBias, nil)}
 	if biased {
-		args[1].v = e.constant("bias", ir.TensorOf(ir.FP16, rows), b)
+		args[1].Value = e.constant("bias", ir.TensorOf(ir.FP16, rows), b)
 	}
 	y := e.again(args...)
 	at := int64(0)
 	for _, op := range all {
 		n := op.Arg(ir.ParamWeight).Type.Shape[0]
-		part := e.slice(y, x.Type.Rank()-1, at, at+n)
-		if e.err != nil {
-			return
-		}
+		part := e.Slice(y, x.Type.Rank()-1, at, at+n)
 		e.replace(op.Results[0], part)
 		at += n
 	}
-}
-
-// transpose permutes the dimensions of x.
-func (e *edit) transpose(x *ir.Value, perm ...int64) *ir.Value {
-	return e.do(ir.OpTranspose, arg{ir.ParamX, x}, arg{ir.ParamPerm, e.ints(perm...)})
 }
 
 // conv1x1 convolves x [1, C, 1, S] with the weight of a linear layer.
@@ -285,24 +268,21 @@ func (e *edit) conv1x1(x *ir.Value, linear *ir.Op) *ir.Value {
 	c := *w
 	c.Type = w.Type.WithShape(w.Type.Shape[0], w.Type.Shape[1], 1, 1)
 	kernel := &ir.Value{Name: e.fresh("weight"), Type: c.Type, Const: &c, Pos: e.op.Pos}
-	return e.do(ir.OpConv, arg{ir.ParamX, x}, arg{ir.ParamWeight, kernel}, arg{ir.ParamBias, linear.Arg(ir.ParamBias)},
-		arg{ir.ParamStrides, e.ints(1, 1)}, arg{ir.ParamPadType, e.str("valid")}, arg{ir.ParamPad, e.ints(0, 0, 0, 0)},
-		arg{ir.ParamDilations, e.ints(1, 1)}, arg{ir.ParamGroups, e.int(1)})
+	return e.Do(ir.OpConv, arg(ir.ParamX, x), arg(ir.ParamWeight, kernel), arg(ir.ParamBias, linear.Arg(ir.ParamBias)),
+		arg(ir.ParamStrides, e.Ints(1, 1)), arg(ir.ParamPadType, e.Str("valid")), arg(ir.ParamPad, e.Ints(0, 0, 0, 0)),
+		arg(ir.ParamDilations, e.Ints(1, 1)), arg(ir.ParamGroups, e.Int(1)))
 }
 
 // channels gives rows [1, S, C] the layout [1, C, 1, S].
 func (e *edit) channels(x *ir.Value) *ir.Value {
 	s := x.Type.Shape
-	return e.reshape(e.transpose(x, 0, 2, 1), 1, s[2], 1, s[1])
+	return e.Reshape(e.Transpose(x, 0, 2, 1), 1, s[2], 1, s[1])
 }
 
 // rows gives channels [1, C, 1, S] the layout [1, S, C].
 func (e *edit) rows(x *ir.Value) *ir.Value {
-	if e.err != nil {
-		return nil
-	}
 	s := x.Type.Shape
-	return e.transpose(e.reshape(x, 1, s[1], s[3]), 0, 2, 1)
+	return e.Transpose(e.Reshape(x, 1, s[1], s[3]), 0, 2, 1)
 }
 
 // isRows reports whether a value is one matrix [1, S, C] in fp16.
@@ -314,7 +294,6 @@ func isRows(v *ir.Value) bool {
 func linearAsConv(e *edit) {
 	if !isRows(e.op.Arg(ir.ParamX)) {
 		e.not()
-		return
 	}
 	e.become(e.rows(e.conv1x1(e.channels(e.op.Arg(ir.ParamX)), e.op)))
 }
@@ -324,30 +303,24 @@ func convOfParts(e *edit) {
 	join := e.sole(e.op.Arg(ir.ParamX), ir.OpConcat)
 	if join == nil {
 		e.not()
-		return
 	}
 	a, w := e.convolution()
-	if e.err != nil {
-		return
-	}
 	if a.Groups != 1 || w.Type.DType != ir.FP16 {
 		e.not()
-		return
 	}
 	axis, ok := ir.ArgInt(join, ir.ParamAxis)
 	mixed, _ := ir.ArgBool(join, ir.ParamInterleave)
 	parts := join.ArgList(ir.ParamValues)
 	if rank := int64(join.Results[0].Type.Rank()); !ok || mixed || (axis+rank)%rank != 1 || len(parts) > maxParts {
 		e.not()
-		return
 	}
 	var sums []*ir.Value
 	at := int64(0)
 	for i, p := range parts {
 		n := p.Type.Shape[1]
-		args := []arg{{ir.ParamX, p}, {ir.ParamWeight, e.cut("weight", w, 1, at, at+n)}}
+		args := []ir.Arg{arg(ir.ParamX, p), arg(ir.ParamWeight, e.cut("weight", w, 1, at, at+n))}
 		if i > 0 {
-			args = append(args, arg{ir.ParamBias, nil})
+			args = append(args, arg(ir.ParamBias, nil))
 		}
 		sums = append(sums, e.again(args...))
 		at += n

@@ -10,10 +10,9 @@ import (
 func padZeros(e *edit) {
 	if mode, ok := ir.ArgString(e.op, ir.ParamMode); !ok || mode == "constant" {
 		e.not()
-		return
 	}
-	e.become(e.again(arg{ir.ParamMode, e.str("constant")},
-		arg{ir.ParamConstantVal, e.num(e.op.Arg(ir.ParamX).Type.DType, 0)}))
+	e.become(e.again(arg(ir.ParamMode, e.Str("constant")),
+		arg(ir.ParamConstantVal, e.Num(e.op.Arg(ir.ParamX).Type.DType, 0))))
 }
 
 // leastLarge is the number of taps along a side from which a kernel counts as large.
@@ -23,15 +22,11 @@ const leastLarge = 7
 // placeholders: only the time is meant.
 func smallerKernels(e *edit) {
 	a, w := e.convolution()
-	if e.err != nil {
-		return
-	}
 	odd := func(n int64) bool { return n%2 == 1 }
 	largest := slices.Max(a.Kernel)
 	if a.Groups != 1 || largest < leastLarge || slices.ContainsFunc(a.Kernel, func(n int64) bool { return !odd(n) }) ||
 		slices.ContainsFunc(a.Dilations, func(n int64) bool { return n != 1 }) || w.Type.DType != ir.FP16 {
 		e.not()
-		return
 	}
 	out, in := w.Type.Shape[0], w.Type.Shape[1]
 	first, second := []int64{in, in}, []int64{out, in}
@@ -40,11 +35,11 @@ func smallerKernels(e *edit) {
 		first, second = append(first, (k+1)/2), append(second, (k+1)/2)
 		none, ones = append(none, 0, 0), append(ones, 1)
 	}
-	x := e.do(ir.OpConv, arg{ir.ParamX, e.padded(e.op.Arg(ir.ParamX), &a)}, arg{ir.ParamWeight, e.placeholder(first)},
-		arg{ir.ParamStrides, e.ints(ones...)}, arg{ir.ParamPadType, e.str("valid")}, arg{ir.ParamPad, e.ints(none...)},
-		arg{ir.ParamDilations, e.ints(ones...)}, arg{ir.ParamGroups, e.int(1)})
-	e.become(e.again(arg{ir.ParamX, x}, arg{ir.ParamWeight, e.placeholder(second)},
-		arg{ir.ParamPadType, e.str("valid")}, arg{ir.ParamPad, e.ints(none...)}))
+	x := e.Do(ir.OpConv, arg(ir.ParamX, e.padded(e.op.Arg(ir.ParamX), &a)), arg(ir.ParamWeight, e.placeholder(first)),
+		arg(ir.ParamStrides, e.Ints(ones...)), arg(ir.ParamPadType, e.Str("valid")), arg(ir.ParamPad, e.Ints(none...)),
+		arg(ir.ParamDilations, e.Ints(ones...)), arg(ir.ParamGroups, e.Int(1)))
+	e.become(e.again(arg(ir.ParamX, x), arg(ir.ParamWeight, e.placeholder(second)),
+		arg(ir.ParamPadType, e.Str("valid")), arg(ir.ParamPad, e.Ints(none...))))
 }
 
 // placeholder is a weight of small numbers, no two neighbours equal.
@@ -54,7 +49,7 @@ func (e *edit) placeholder(shape []int64) *ir.Value {
 		n *= d
 	}
 	if n > maxMatrix {
-		return e.fail("a weight of %d elements exceeds the %d that a rewrite creates", n, maxMatrix)
+		return e.Fail("a weight of %d elements exceeds the %d that a rewrite creates", n, maxMatrix)
 	}
 	vs := make([]float64, n)
 	for i := range vs {

@@ -54,14 +54,14 @@ func Patches(p *ir.Program, recipe, function string, names []string, o compile.O
 		}
 		old := f.Body.Ops[at]
 		e := newEdit(narrower(o.Target, standIn(o.Target)), f, at)
-		if r.apply(e); e.err != nil {
-			return nil, &PatchError{name, e.err.Error()}
+		if err := e.apply(r); err != nil {
+			return nil, &PatchError{name, err.Error()}
 		}
 		e.commit()
-		if slices.Contains(e.ops, old) {
+		if slices.Contains(e.Ops, old) {
 			return nil, &PatchError{name, "the rewrite changes the function's inputs or states"}
 		}
-		lines, err := patchLines(p.Version, f, e.ops, own)
+		lines, err := patchLines(p.Version, f, e.Ops, own)
 		if err != nil {
 			return nil, &PatchError{name, err.Error()}
 		}

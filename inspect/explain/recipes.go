@@ -135,8 +135,8 @@ func live(op *ir.Op) (ir.ParamName, *ir.Value) {
 // dimensions than the operand, the result has as many as the constant.
 func (e *edit) reshaped(shape []int64) {
 	p, x := live(e.op)
-	y := e.again(arg{p, e.reshape(x, shape...)})
-	e.become(e.reshape(y, e.op.Results[0].Type.Shape...))
+	y := e.again(arg(p, e.Reshape(x, shape...)))
+	e.become(e.Reshape(y, e.op.Results[0].Type.Shape...))
 }
 
 // foldRows splits rows into rows of a width that the engine accepts.
@@ -144,7 +144,6 @@ func foldRows(e *edit) {
 	_, x := live(e.op)
 	if x == nil || x.Type.Rank() == 0 {
 		e.not()
-		return
 	}
 	shape := x.Type.Shape
 	last := len(shape) - 1
@@ -156,7 +155,6 @@ func foldRows(e *edit) {
 	}
 	if shape[last] <= int64(e.t.MaxWidth) || w == 0 {
 		e.not()
-		return
 	}
 	rows := shape[last] / w
 	for _, d := range shape[:last] {
@@ -170,7 +168,6 @@ func mergeDimensions(e *edit) {
 	_, x := live(e.op)
 	if x == nil || x.Type.Rank() <= e.t.MaxRank {
 		e.not()
-		return
 	}
 	shape := x.Type.Shape
 	first := int64(1)
@@ -186,40 +183,37 @@ func inHalf(e *edit) {
 	old := e.op.Results
 	if len(old) != 1 || old[0].Type.DType != ir.FP32 || len(e.op.Blocks) > 0 {
 		e.not()
-		return
 	}
-	var as []arg
+	var as []ir.Arg
 	e.op.Operands(func(p *ir.Param, v *ir.Value) {
 		if p.Variadic {
 			e.not()
-			return
 		}
 		if v.Type.DType != ir.FP32 {
 			return
 		}
 		if c := known(v); c != nil {
-			as = append(as, arg{p.Name, e.halfConst(string(p.Name), v.Type, c)})
+			as = append(as, arg(p.Name, e.halfConst(string(p.Name), v.Type, c)))
 			return
 		}
-		as = append(as, arg{p.Name, e.do(ir.OpCast, arg{ir.ParamX, v}, arg{ir.ParamDType, e.str("fp16")})})
+		as = append(as, arg(p.Name, e.Cast(v, ir.FP16)))
 	})
 	y := e.again(as...)
 	if y != nil && y.Type.DType != ir.FP16 {
 		e.not()
-		return
 	}
 	e.note = "computes in fp16"
-	e.become(e.do(ir.OpCast, arg{ir.ParamX, y}, arg{ir.ParamDType, e.str("fp32")}))
+	e.become(e.Cast(y, ir.FP32))
 }
 
 // halfConst is a constant in fp16, each element rounded once.
 func (e *edit) halfConst(what string, t ir.Type, c *ir.Const) *ir.Value {
 	n := c.Elems()
 	if n > maxMatrix {
-		return e.fail("%s has %d elements; a rewrite creates at most %d", what, n, maxMatrix)
+		return e.Fail("%s has %d elements; a rewrite creates at most %d", what, n, maxMatrix)
 	}
 	if t.Rank() == 0 {
-		return e.num(ir.FP16, c.Float(0))
+		return e.Num(ir.FP16, c.Float(0))
 	}
 	data := make([]byte, 0, 2*n)
 	for i := range n {
@@ -252,7 +246,7 @@ func fixShape(e *edit) {
 		}
 		v.Type.Shape = shape
 		if n := v.Type.Elems(); n < 0 || n > maxInput {
-			e.fail("input %q of %s exceeds the %d elements on which a rewrite is run", v.Name, v.Type, maxInput)
+			e.Fail("input %q of %s exceeds the %d elements on which a rewrite is run", v.Name, v.Type, maxInput)
 			return
 		}
 		if e.note == "" {
@@ -262,24 +256,23 @@ func fixShape(e *edit) {
 	}
 	if e.note == "" {
 		e.not()
-		return
 	}
 	e.fn.Flex = ir.Flexible{}
 	for _, op := range e.fn.Body.Ops {
 		if len(op.Blocks) > 0 {
-			e.fail("%s has blocks, for which shapes are not inferred again", op.Def.Name)
+			e.Fail("%s has blocks, for which shapes are not inferred again", op.Def.Name)
 			return
 		}
 		ts, err := ir.InferOp(op)
 		if err != nil {
-			e.fail("with fixed inputs: %s: %w", op.Def.Name, err)
+			e.Fail("with fixed inputs: %s: %w", op.Def.Name, err)
 			return
 		}
 		for i, t := range ts {
 			op.Results[i].Type = t
 		}
 	}
-	e.ops = []*ir.Op{e.op}
+	e.Ops = []*ir.Op{e.op}
 }
 
 // maxInput is the maximum number of elements of an input whose shape a rewrite fixes.

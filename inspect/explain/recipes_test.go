@@ -377,19 +377,19 @@ func TestWrongRecipesAreNotOffered(t *testing.T) {
 		apply      func(e *edit)
 	}{
 		{"other values", "from the original", func(e *edit) {
-			e.become(e.do(ir.OpMul, arg{"x", e.op.Arg("x")}, arg{"y", e.num(ir.FP16, 1.5)}))
+			e.become(e.Do(ir.OpMul, arg("x", e.op.Arg("x")), arg("y", e.Num(ir.FP16, 1.5))))
 		}},
 		{"on the CPU", "runs on the CPU: the engine has no sinh", func(e *edit) { e.become(e.again()) }},
-		{"another shape", "the replacement has the type", func(e *edit) { e.become(e.slice(e.op.Arg("x"), 2, 0, 8)) }},
-		{"no such operation", "has no parameter", func(e *edit) { e.become(e.do(ir.OpRelu, arg{"y", e.op.Arg("x")})) }},
+		{"another shape", "the replacement has the type", func(e *edit) { e.become(e.Slice(e.op.Arg("x"), 2, 0, 8)) }},
+		{"no such operation", "has no parameter", func(e *edit) { e.become(e.Do(ir.OpRelu, arg("y", e.op.Arg("x")))) }},
 		{"moves only", "nothing of the replacement runs on the engine", func(e *edit) {
-			e.become(e.reshape(e.reshape(e.op.Arg("x"), 4, 16), 1, 4, 16))
+			e.become(e.Reshape(e.Reshape(e.op.Arg("x"), 4, 16), 1, 4, 16))
 		}},
-		{"wrong arguments", "reshape", func(e *edit) { e.become(e.reshape(e.op.Arg("x"), 5, 16)) }},
+		{"wrong arguments", "reshape", func(e *edit) { e.become(e.Reshape(e.op.Arg("x"), 5, 16)) }},
 		{"a name twice", "not valid", func(e *edit) {
-			v := e.do(ir.OpRelu, arg{"x", e.op.Arg("x")})
+			v := e.Do(ir.OpRelu, arg("x", e.op.Arg("x")))
 			v.Name = "x"
-			e.become(e.do(ir.OpTanh, arg{"x", v}))
+			e.become(e.Do(ir.OpTanh, arg("x", v)))
 		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

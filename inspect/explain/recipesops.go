@@ -1,7 +1,6 @@
 package explain
 
 import (
-	"slices"
 	"strconv"
 	"strings"
 
@@ -23,7 +22,7 @@ const maxParts = 64
 // parts splits n into parts of at most the given size, whose sizes differ by at most 1.
 func (e *edit) parts(n, most int64) (out [][2]int64) {
 	if most <= 0 || (n+most-1)/most > maxParts {
-		e.fail("%d in parts of %d are more than the %d parts that a rewrite creates", n, most, maxParts)
+		e.Fail("%d in parts of %d are more than the %d parts that a rewrite creates", n, most, maxParts)
 		return nil
 	}
 	count := (n + most - 1) / most
@@ -35,12 +34,12 @@ func (e *edit) parts(n, most int64) (out [][2]int64) {
 
 // total adds values up.
 func (e *edit) total(vs []*ir.Value) *ir.Value {
-	if e.err != nil || len(vs) == 0 {
-		return nil
+	if len(vs) == 0 {
+		return e.Fail("there is nothing to add up")
 	}
 	sum := vs[0]
 	for _, v := range vs[1:] {
-		sum = e.do(ir.OpAdd, arg{ir.ParamX, sum}, arg{ir.ParamY, v})
+		sum = e.Binary(ir.OpAdd, sum, v)
 	}
 	return sum
 }
@@ -48,19 +47,13 @@ func (e *edit) total(vs []*ir.Value) *ir.Value {
 // padded pads the spatial dimensions of a convolution's operand with zeros.
 func (e *edit) padded(x *ir.Value, a *ir.Conv) *ir.Value {
 	var pads []int64
-	some := false
 	for range x.Type.Rank() - a.Spatial {
 		pads = append(pads, 0, 0)
 	}
 	for i := range a.Spatial {
 		pads = append(pads, a.PadBefore[i], a.PadAfter[i])
-		some = some || a.PadBefore[i] != 0 || a.PadAfter[i] != 0
 	}
-	if !some {
-		return x
-	}
-	return e.do(ir.OpPad, arg{ir.ParamX, x}, arg{ir.ParamPad, e.ints(pads...)}, arg{ir.ParamMode, e.str("constant")},
-		arg{ir.ParamConstantVal, e.num(x.Type.DType, 0)})
+	return e.Pad(x, pads)
 }
 
 // convolution returns the statement's decoded arguments and its weight, if both are known.
@@ -79,19 +72,15 @@ func (e *edit) convolutionOf(op *ir.Op) (ir.Conv, *ir.Const) {
 // splitKernel convolves each part of the kernel with the slice of x that its taps read, and adds the results.
 func splitKernel(e *edit) {
 	a, w := e.convolution()
-	if e.err != nil {
-		return
-	}
 	if a.Spatial < 1 || a.Spatial > 2 {
 		e.not()
-		return
 	}
 	most := []int64{int64(e.t.MaxKernelH), int64(e.t.MaxKernelW)}[2-a.Spatial:]
 	axis := -1
 	for i := range a.Spatial {
 		if (a.Kernel[i]-1)*a.Dilations[i]+1 > most[i] {
 			if axis >= 0 {
-				e.fail("the kernel is too large along two axes")
+				e.Fail("the kernel is too large along two axes")
 				return
 			}
 			axis = i
@@ -99,25 +88,21 @@ func splitKernel(e *edit) {
 	}
 	if axis < 0 {
 		e.not()
-		return
 	}
 	d := a.Dilations[axis]
 	x := e.padded(e.op.Arg(ir.ParamX), &a)
 	zero := make([]int64, 2*a.Spatial)
 	var sums []*ir.Value
 	for i, p := range e.parts(a.Kernel[axis], (most[axis]-1)/d+1) {
-		if e.err != nil {
-			return
-		}
 		begin := p[0] * d
 		extent := (a.Out[axis]-1)*a.Strides[axis] + (p[1]-p[0]-1)*d + 1
-		args := []arg{
-			{ir.ParamX, e.slice(x, axis+2, begin, begin+extent)}, {ir.ParamWeight, e.cut("weight", w, axis+2, p[0],
-				p[1])},
-			{ir.ParamPadType, e.str("valid")}, {ir.ParamPad, e.ints(zero...)},
+		args := []ir.Arg{
+			arg(ir.ParamX, e.Slice(x, axis+2, begin, begin+extent)),
+			arg(ir.ParamWeight, e.cut("weight", w, axis+2, p[0], p[1])),
+			arg(ir.ParamPadType, e.Str("valid")), arg(ir.ParamPad, e.Ints(zero...)),
 		}
 		if i > 0 {
-			args = append(args, arg{ir.ParamBias, nil})
+			args = append(args, arg(ir.ParamBias, nil))
 		}
 		sums = append(sums, e.again(args...))
 	}
@@ -127,26 +112,19 @@ func splitKernel(e *edit) {
 // splitChannels convolves parts of the input channels and adds the results.
 func splitChannels(e *edit) {
 	a, w := e.convolution()
-	if e.err != nil {
-		return
-	}
 	taps := int64(1)
 	for _, k := range w.Type.Shape[2:] {
 		taps *= k
 	}
 	if a.Groups != 1 || taps <= 0 {
 		e.not()
-		return
 	}
 	var sums []*ir.Value
 	for i, p := range e.parts(w.Type.Shape[1], e.t.KernelBytes/2/taps) {
-		if e.err != nil {
-			return
-		}
-		args := []arg{{ir.ParamX, e.slice(e.op.Arg(ir.ParamX), 1, p[0], p[1])},
-			{ir.ParamWeight, e.cut("weight", w, 1, p[0], p[1])}}
+		args := []ir.Arg{arg(ir.ParamX, e.Slice(e.op.Arg(ir.ParamX), 1, p[0], p[1])),
+			arg(ir.ParamWeight, e.cut("weight", w, 1, p[0], p[1]))}
 		if i > 0 {
-			args = append(args, arg{ir.ParamBias, nil})
+			args = append(args, arg(ir.ParamBias, nil))
 		}
 		sums = append(sums, e.again(args...))
 	}
@@ -161,29 +139,26 @@ func splitOutputs(e *edit) {
 		a, err := ir.MatMulAttrs(e.op)
 		if err != nil || a.VectorX || a.VectorY || a.TransposeY {
 			e.not()
-			return
 		}
 		weight, axis = ir.ParamY, e.op.Arg(ir.ParamY).Type.Rank()-1
 		result, most = e.op.Results[0].Type.Rank()-1, int64(e.t.MaxWidth)
-	} else if a, _ := e.convolution(); e.err != nil || a.Groups != 1 {
+	} else if a, _ := e.convolution(); a.Groups != 1 {
 		e.not()
-		return
 	}
 	w, bias := known(e.op.Arg(weight)), known(e.op.Arg(ir.ParamBias))
 	if w == nil || !e.op.Results[0].Type.Static() || e.op.Results[0].Type.Shape[result] <= most {
 		e.not()
-		return
 	}
 	n := e.op.Results[0].Type.Shape[result]
-	joined := []arg{{ir.ParamAxis, e.int(int64(result))}, {ir.ParamInterleave, e.bool(false)}}
+	var joined []*ir.Value
 	for _, p := range e.parts(n, most) {
-		args := []arg{{weight, e.cut(string(weight), w, axis, p[0], p[1])}}
+		args := []ir.Arg{arg(weight, e.cut(string(weight), w, axis, p[0], p[1]))}
 		if bias != nil {
-			args = append(args, arg{ir.ParamBias, e.cut("bias", bias, 0, p[0], p[1])})
+			args = append(args, arg(ir.ParamBias, e.cut("bias", bias, 0, p[0], p[1])))
 		}
-		joined = append(joined, arg{ir.ParamValues, e.again(args...)})
+		joined = append(joined, e.again(args...))
 	}
-	e.become(e.do(ir.OpConcat, joined...))
+	e.become(e.Concat(result, joined...))
 }
 
 // gathered returns the axis of a gather without batch dimensions.
@@ -201,39 +176,28 @@ func oneHot(e *edit) {
 	axis := e.gathered()
 	x, idx := e.op.Arg(ir.ParamX), e.op.Arg(ir.ParamIndices)
 	table := known(x)
-	if e.err != nil || table == nil || axis != 0 || x.Type.Rank() != 2 || !idx.Type.Static() ||
+	if table == nil || axis != 0 || x.Type.Rank() != 2 || !idx.Type.Static() ||
 		x.Type.DType != ir.FP16 {
 		e.not()
-		return
 	}
 	n := idx.Type.Elems()
 	if n <= 0 || x.Type.Shape[0] <= 0 || n > maxMatrix/x.Type.Shape[0] {
-		e.fail("%d one-hot indices of %d rows exceed the %d elements that a rewrite creates", n, x.Type.Shape[0],
+		e.Fail("%d one-hot indices of %d rows exceed the %d elements that a rewrite creates", n, x.Type.Shape[0],
 			maxMatrix)
 		return
 	}
 	if idx.Type.DType != ir.Int32 {
-		idx = e.do(ir.OpCast, arg{ir.ParamX, idx}, arg{ir.ParamDType, e.str("int32")})
+		idx = e.Cast(idx, ir.Int32)
 	}
-	hot := e.do(ir.OpOneHot, arg{ir.ParamIndices, idx}, arg{ir.ParamOneHotVectorSize, e.int(x.Type.Shape[0])},
-		arg{ir.ParamAxis, e.int(-1)},
-		arg{ir.ParamOnValue, e.num(ir.FP16, 1)}, arg{ir.ParamOffValue, e.num(ir.FP16, 0)})
+	hot := e.Do(ir.OpOneHot, arg(ir.ParamIndices, idx), arg(ir.ParamOneHotVectorSize, e.Int(x.Type.Shape[0])),
+		arg(ir.ParamAxis, e.Int(-1)),
+		arg(ir.ParamOnValue, e.Num(ir.FP16, 1)), arg(ir.ParamOffValue, e.Num(ir.FP16, 0)))
 	e.note = "is valid for indices from 0 to the number of rows minus 1"
 	e.product(hot, []int64{n, x.Type.Shape[0]}, x)
 }
 
 // product multiplies x, as a matrix of the given shape, with y.
 func (e *edit) product(x *ir.Value, shape []int64, y *ir.Value) {
-	if e.err != nil {
-		return
-	}
-	if x.Type.Rank() != 2 || !slices.Equal(x.Type.Shape, shape) {
-		x = e.reshape(x, shape...)
-	}
-	z := e.do(ir.OpMatMul, arg{ir.ParamX, x}, arg{ir.ParamY, y}, arg{ir.ParamTransposeX, e.bool(false)},
-		arg{ir.ParamTransposeY, e.bool(false)})
-	if want := e.op.Results[0].Type.Shape; z != nil && !slices.Equal(z.Type.Shape, want) {
-		z = e.reshape(z, want...)
-	}
-	e.become(z)
+	z := e.MatMul(e.Reshape(x, shape...), y, false)
+	e.become(e.Reshape(z, e.op.Results[0].Type.Shape...))
 }

@@ -76,8 +76,8 @@ func (r *Recipe) changed(p *ir.Program, s *found, t *target.Table) (*ir.Program,
 	after := ir.CloneProgram(p)
 	k := slices.IndexFunc(p.Funcs, func(f *ir.Func) bool { return f == s.fn })
 	e := newEdit(t, after.Funcs[k], s.index)
-	if r.apply(e); e.err != nil {
-		return nil, nil, e.err
+	if err := e.apply(r); err != nil {
+		return nil, nil, err
 	}
 	e.commit()
 	return after, e, nil
@@ -164,7 +164,7 @@ func (r *Recipe) try(ctx context.Context, p *ir.Program, s *found, o Options) (*
 		return nil, fmt.Errorf("running it takes the work of %d, more than the limit of %d", work,
 			cmp.Or(o.Work, DefaultWork))
 	}
-	if err := r.place(ctx, w, s.fn.Name, e.ops, s.op.Def.Operation, o.Compile); err != nil {
+	if err := r.place(ctx, w, s.fn.Name, e.Ops, s.op.Def.Operation, o.Compile); err != nil {
 		return nil, err
 	}
 	if err := w.run(ctx, r, part.programs(p), o); err != nil {

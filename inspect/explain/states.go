@@ -106,7 +106,6 @@ func padStates(e *edit) {
 	}
 	if len(wide) == 0 {
 		e.not()
-		return
 	}
 	var swap ir.Rewriter
 	var body []*ir.Op
@@ -114,7 +113,7 @@ func padStates(e *edit) {
 		for _, b := range op.Blocks {
 			ir.Walk(&ir.Func{Body: b}, func(inner *ir.Op) {
 				if wide[stateOf(inner)] > 0 {
-					e.fail("state %q is read or written in a block of %s, which is not rewritten", stateOf(inner).Name,
+					e.Fail("state %q is read or written in a block of %s, which is not rewritten", stateOf(inner).Name,
 						op.Def.Name)
 				}
 			})
@@ -125,9 +124,6 @@ func padStates(e *edit) {
 			continue
 		}
 		body = append(body, e.padAccess(op, st, wide[st], &swap)...)
-		if e.err != nil {
-			return
-		}
 	}
 	for v, w := range wide {
 		shape := slices.Clone(v.Type.Shape)
@@ -138,8 +134,8 @@ func padStates(e *edit) {
 	swap.Apply(e.fn)
 	// Operations that were on the CPU because of the states must now run on the engine.
 	for _, op := range append([]*ir.Op{e.op}, beside(e.fn, wide)...) {
-		if !slices.Contains(e.ops, op) {
-			e.ops = append(e.ops, op)
+		if !slices.Contains(e.Ops, op) {
+			e.Ops = append(e.Ops, op)
 		}
 	}
 	e.note = "changes the shape of the state: values that the caller stores in it must be as wide"
@@ -173,29 +169,26 @@ func beside(fn *ir.Func, states map[*ir.Value]int64) []*ir.Op {
 // padAccess rewrites an access of a state that becomes w wide, with a pad before a write, and after a read a slice of
 // the original width.
 func (e *edit) padAccess(op *ir.Op, st *ir.Value, w int64, swap *ir.Rewriter) []*ir.Op {
-	from := len(e.ops)
+	from := len(e.Ops)
 	last := st.Type.Rank() - 1
 	n := st.Type.Shape[last]
 	if _, p := op.Def.StateParams(); p != "" {
 		v := op.Arg(p)
 		pads := make([]int64, 2*(last+1))
 		pads[2*last+1] = w - n
-		op.SetArg(p, e.do(ir.OpPad, arg{ir.ParamX, v}, arg{ir.ParamPad, e.ints(pads...)},
-			arg{ir.ParamMode, e.str("constant")},
-			arg{ir.ParamConstantVal, e.num(v.Type.DType, 0)}))
+		op.SetArg(p, e.Do(ir.OpPad, arg(ir.ParamX, v), arg(ir.ParamPad, e.Ints(pads...)),
+			arg(ir.ParamMode, e.Str("constant")),
+			arg(ir.ParamConstantVal, e.Num(v.Type.DType, 0))))
 	}
-	e.ops = append(e.ops, op)
+	e.Ops = append(e.Ops, op)
 	for i, old := range op.Results {
 		all := *old
 		all.Name, all.Type.Shape = e.fresh("state"), slices.Clone(old.Type.Shape)
 		all.Type.Shape[last] = w
 		op.Results[i] = &all
-		part := e.slice(&all, last, 0, n)
-		if e.err != nil {
-			return nil
-		}
+		part := e.Slice(&all, last, 0, n)
 		part.Name = old.Name
 		swap.Replace(old, part)
 	}
-	return e.ops[from:len(e.ops):len(e.ops)]
+	return e.Ops[from:len(e.Ops):len(e.Ops)]
 }
