@@ -1,6 +1,7 @@
 package broker
 
 import (
+	"reflect"
 	"strings"
 	"testing"
 )
@@ -266,11 +267,20 @@ func TestTableHasEveryMethod(t *testing.T) {
 			t.Errorf("%s: Client has no method %s", m.Name, m.Call)
 		}
 		delete(client, m.Call)
-		if m.QoS != (m.qos != nil) || m.Doc == "" {
+		call, _ := reflect.TypeFor[Client]().MethodByName(m.Call)
+		request := call.Type.In(1)
+		if class, ok := request.FieldByName("QoS"); ok != m.QoS || ok && class.Type != reflect.TypeFor[QoS]() {
+			t.Errorf("%s: QoS is %v, the request has %v", m.Name, m.QoS, class)
+		}
+		if m.Doc == "" {
 			t.Errorf("%s: a row with holes", m.Name)
 		}
 		for _, g := range m.Gates {
 			keys[g.Key] = true
+			f, ok := request.FieldByName(g.Argument)
+			if g.Argument != anyCall && (!ok || f.Type.Kind() != reflect.Bool) {
+				t.Errorf("%s: the request has no flag %s", m.Name, g.Argument)
+			}
 		}
 	}
 	delete(client, "Tier")

@@ -1,13 +1,14 @@
 package broker
 
+import "reflect"
+
 // Gate is an argument of a method that requires an entitlement.
 type Gate struct {
 	Key string
-	// Argument names the argument; "any call" if the method itself requires the entitlement.
+	// Argument names the field of the request that asks for it; anyCall if the method itself requires the entitlement.
 	Argument string
 	// AnyTier gates are not bound to the restricted and per-user tiers.
 	AnyTier bool
-	asks    func(req any) bool
 }
 
 // Method is a row of the table of methods.
@@ -18,7 +19,6 @@ type Method struct {
 	Gates []Gate
 	// QoS says whether the method takes a quality-of-service class.
 	QoS bool
-	qos func(req any) QoS
 }
 
 // The names of the methods. They follow the daemon's interface where it is known publicly (compile, load, new instance,
@@ -39,59 +39,50 @@ const (
 	mConnect       = "connect"
 )
 
-func always(any) bool { return true }
+// anyCall is the argument of a gate of the method itself.
+const anyCall = "any call"
 
 // Methods is the table of the methods: their purpose, the entitlements that their arguments require, and whether they
 // take a class of service. Admission is decided by this table alone.
 var Methods = []Method{
 	{Name: mCompile, Call: "Compile", Doc: "compile a model, or find it in the caller's cache partition", QoS: true,
-		Gates: []Gate{{Key: KeySecondaryCompiler, Argument: "Secondary", asks: func(r any) bool {
-			return r.(*CompileRequest).Secondary
-		}}},
-		qos: func(r any) QoS { return r.(*CompileRequest).QoS }},
-	{Name: mLoad, Call: "Load", Doc: "make a container resident, or share the resident program of the same " +
-		"tenant", QoS: true,
-		Gates: []Gate{{Key: KeyModelShare, Argument: "Share", asks: func(r any) bool {
-			return r.(*LoadRequest).Share
-		}}},
-		qos: func(r any) QoS { return r.(*LoadRequest).QoS }},
+		Gates: []Gate{{Key: KeySecondaryCompiler, Argument: "Secondary"}}},
+	{Name: mLoad, Call: "Load", Doc: "make a container resident, or share the resident program of the same tenant",
+		QoS: true, Gates: []Gate{{Key: KeyModelShare, Argument: "Share"}}},
 	{Name: mAttach, Call: "Attach", Doc: "share a resident program of another process", QoS: true,
-		Gates: []Gate{{Key: KeyModelShare, Argument: "any call", asks: always}},
-		qos:   func(r any) QoS { return r.(*AttachRequest).QoS }},
+		Gates: []Gate{{Key: KeyModelShare, Argument: anyCall}}},
 	{Name: mInstance, Call: "CreateInstance", Doc: "create an instance of a loaded model", QoS: true,
-		Gates: []Gate{{Key: KeyAggressiveSaving, Argument: "AggressivePowerSaving", asks: func(r any) bool {
-			return r.(*InstanceRequest).AggressivePowerSaving
-		}}},
-		qos: func(r any) QoS { return r.(*InstanceRequest).QoS }},
+		Gates: []Gate{{Key: KeyAggressiveSaving, Argument: "AggressivePowerSaving"}}},
 	{Name: mWeights, Call: "CreateInstanceWithWeights",
 		Doc: "create an instance of a named base model with its own weight files", QoS: true,
-		Gates: []Gate{
-			{Key: KeyAdapterWeight, Argument: "any call", asks: always},
-			{Key: KeyAggressiveSaving, Argument: "AggressivePowerSaving", asks: func(r any) bool {
-				return r.(*WeightsRequest).AggressivePowerSaving
-			}},
-		},
-		qos: func(r any) QoS { return r.(*WeightsRequest).QoS }},
-	{Name: mEvaluate, Call: "Evaluate", Doc: "run a procedure of an instance, and wait for it", QoS: true,
-		qos: func(r any) QoS { return r.(*EvaluateRequest).QoS }},
+		Gates: []Gate{{Key: KeyAdapterWeight, Argument: anyCall},
+			{Key: KeyAggressiveSaving, Argument: "AggressivePowerSaving"}}},
+	{Name: mEvaluate, Call: "Evaluate", Doc: "run a procedure of an instance, and wait for it", QoS: true},
 	{Name: mEvaluateAsync, Call: "EvaluateAsync", Doc: "run a procedure of an instance; a completion follows",
-		QoS: true,
-		qos: func(r any) QoS { return r.(*EvaluateRequest).QoS }},
+		QoS: true},
 	{Name: mDirect, Call: "OpenDirectPath", Doc: "return the program and intermediate-buffer handles of an instance",
-		QoS:   true,
-		Gates: []Gate{{Key: KeyDirectPath, Argument: "any call", AnyTier: true, asks: always}},
-		qos:   func(r any) QoS { return r.(*DirectPathRequest).QoS }},
+		QoS: true, Gates: []Gate{{Key: KeyDirectPath, Argument: anyCall, AnyTier: true}}},
 	{Name: mChaining, Call: "PrepareChaining", Doc: "create a chain from a procedure, for the direct path to fire",
-		QoS:   true,
-		Gates: []Gate{{Key: KeyDirectPath, Argument: "any call", AnyTier: true, asks: always}},
-		qos:   func(r any) QoS { return r.(*ChainingRequest).QoS }},
+		QoS: true, Gates: []Gate{{Key: KeyDirectPath, Argument: anyCall, AnyTier: true}}},
 	{Name: mRelease, Call: "ReleaseInstance", Doc: "release an instance"},
-	{Name: mUnload, Call: "Unload", Doc: "end the caller's use of a resident program, with its instances", QoS: true,
-		qos: func(r any) QoS { return r.(*UnloadRequest).QoS }},
+	{Name: mUnload, Call: "Unload", Doc: "end the caller's use of a resident program, with its instances", QoS: true},
 	{Name: mPurge, Call: "Purge", Doc: "drop compiled models from the caller's cache partition, or from all",
-		Gates: []Gate{{Key: KeyPurgeAll, Argument: "AllPartitions", asks: func(r any) bool {
-			return r.(*PurgeRequest).AllPartitions
-		}}}},
+		Gates: []Gate{{Key: KeyPurgeAll, Argument: "AllPartitions"}}},
+}
+
+// asked reports whether a request, a pointer to a struct, is subject to the gate. An argument that the request does not
+// have, such as anyCall, is one of every request.
+func (g *Gate) asked(req any) bool {
+	v := reflect.ValueOf(req).Elem().FieldByName(g.Argument)
+	return !v.IsValid() || v.Bool()
+}
+
+// class returns the class of service of a request, 0 if the method takes none.
+func (m *Method) class(req any) QoS {
+	if !m.QoS {
+		return 0
+	}
+	return reflect.ValueOf(req).Elem().FieldByName("QoS").Interface().(QoS)
 }
 
 // methodNamed finds a row.
@@ -132,7 +123,7 @@ func (s *Session) gated() bool {
 func (s *Session) admit(m *Method, req any) error {
 	for i := range m.Gates {
 		g := &m.Gates[i]
-		if !g.asks(req) {
+		if !g.asked(req) {
 			continue
 		}
 		if !g.AnyTier && !s.gated() {
@@ -147,10 +138,10 @@ func (s *Session) admit(m *Method, req any) error {
 			return e
 		}
 	}
-	if m.qos == nil {
+	if !m.QoS {
 		return nil
 	}
-	return s.admitQoS(m, m.qos(req))
+	return s.admitQoS(m, m.class(req))
 }
 
 // admitQoS checks that the caller may use a class.

@@ -59,7 +59,7 @@ func (s *Session) step(m *Method, n uint64, q QoS) trace.Step {
 		return trace.Step{}
 	}
 	args := []trace.Value{trace.Text("tier", s.tier.String())}
-	if m.qos != nil {
+	if m.QoS {
 		args = append(args, trace.Text("qos", q.String()), trace.Number("priority", ProgramPriority(q)),
 			trace.Number("queue", QueueIndex(q)))
 	}
@@ -70,11 +70,7 @@ func (s *Session) step(m *Method, n uint64, q QoS) trace.Step {
 func (s *Session) enter(ctx context.Context, name string, req any) (func(error), error) {
 	m := methodNamed[name]
 	n, open := s.open()
-	q := QoS(0)
-	if m.qos != nil {
-		q = m.qos(req)
-	}
-	step := s.step(m, n, q)
+	step := s.step(m, n, m.class(req))
 	end := func(err error) {
 		step.End(&err)
 		if open {
