@@ -6,7 +6,7 @@ type Entitlement struct {
 	Field      string // of ANEClientInfo
 	Capability string
 	Source     string
-	set        func(*ANEClientInfo, bool)
+	flag       func(i *ANEClientInfo) *bool
 }
 
 // UserAccess is the hard gate: it opens the control and the direct-path client.
@@ -16,38 +16,24 @@ const UserAccess = "com.apple.ane.iokit-user-access"
 // table 27.7. The chapter names the first two fields; the names of the others are modelled.
 var Entitlements = []Entitlement{
 	{Key: UserAccess, Field: "isPrivileged", Capability: "open the user client", Source: "listing 27.6",
-		set: func(i *ANEClientInfo, v bool) {
-			i.IsPrivileged = v
-		}},
+		flag: func(i *ANEClientInfo) *bool { return &i.IsPrivileged }},
 	{Key: "com.apple.ane.allow-dataChaining-access", Field: "allowDataChaining", Capability: "resident data chaining",
-		Source: "listing 27.6", set: func(i *ANEClientInfo, v bool) {
-			i.AllowDataChaining = v
-		}},
+		Source: "listing 27.6", flag: func(i *ANEClientInfo) *bool { return &i.AllowDataChaining }},
 	{Key: "com.apple.ane.realtime-priority-client", Field: "realtimePriority",
-		Capability: "the real-time-priority client grant", Source: "table 27.7", set: func(i *ANEClientInfo, v bool) {
-			i.RealtimePriority = v
-		}},
+		Capability: "the real-time-priority client grant", Source: "table 27.7",
+		flag: func(i *ANEClientInfo) *bool { return &i.RealtimePriority }},
 	{Key: "com.apple.ane.allow-system-reserved-priorities", Field: "systemReservedPriorities",
 		Capability: "use of the system-reserved scheduling priorities", Source: "table 27.7",
-		set: func(i *ANEClientInfo, v bool) {
-			i.SystemReservedPriorities = v
-		}},
+		flag: func(i *ANEClientInfo) *bool { return &i.SystemReservedPriorities }},
 	{Key: "com.apple.ane.memory", Field: "memoryAccess", Capability: "a memory-access grant", Source: "table 27.7",
-		set: func(i *ANEClientInfo, v bool) {
-			i.MemoryAccess = v
-		}},
+		flag: func(i *ANEClientInfo) *bool { return &i.MemoryAccess }},
 	{Key: "com.apple.ane.allow-data", Field: "dataAccess", Capability: "a data-access grant", Source: "table 27.7",
-		set: func(i *ANEClientInfo, v bool) {
-			i.DataAccess = v
-		}},
+		flag: func(i *ANEClientInfo) *bool { return &i.DataAccess }},
 	{Key: "com.apple.private.ane.allow-set-client-hints", Field: "setClientHints", Capability: "set per-client hints",
-		Source: "table 27.7", set: func(i *ANEClientInfo, v bool) {
-			i.SetClientHints = v
-		}},
+		Source: "table 27.7", flag: func(i *ANEClientInfo) *bool { return &i.SetClientHints }},
 	{Key: "com.apple.private.ane.allow-share-coalition-hints", Field: "shareCoalitionHints",
-		Capability: "share hints across a coalition", Source: "table 27.7", set: func(i *ANEClientInfo, v bool) {
-			i.ShareCoalitionHints = v
-		}},
+		Capability: "share hints across a coalition", Source: "table 27.7",
+		flag: func(i *ANEClientInfo) *bool { return &i.ShareCoalitionHints }},
 }
 
 // ANEClientInfo contains the properties of a client, which the driver reads once, when it creates the client.
@@ -82,7 +68,7 @@ func newClientInfo(t *Task) ANEClientInfo {
 		id:                 id,
 	}
 	for i := range Entitlements {
-		Entitlements[i].set(&info, t.Holds(Entitlements[i].Key))
+		*Entitlements[i].flag(&info) = t.Holds(Entitlements[i].Key)
 	}
 	return info
 }

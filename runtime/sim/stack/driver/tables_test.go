@@ -438,7 +438,7 @@ func TestDriverEnforcesEntitlements(t *testing.T) {
 			t.Fatal(r)
 		}
 		want := ANEClientInfo{PID: 1, IsPrivileged: true}
-		Entitlements[2+i].set(&want, true)
+		*Entitlements[2+i].flag(&want) = true
 		if got := c.Info(); got != want {
 			t.Errorf("%s: stamped %+v, want %+v", k, got, want)
 		}
