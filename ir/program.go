@@ -99,6 +99,8 @@ type Value struct {
 	// Origin is what a parameter or a constant came from; nil if it was not recorded, and for the
 	// results of operations (see Source).
 	Origin *Origin
+
+	number int32 // see Numbering
 }
 
 // IsConst reports whether the value is known at compile time.
@@ -115,6 +117,8 @@ type Op struct {
 	InPlace bool // the result takes the memory of the operand of which the operation changes a part (Updates)
 	Place   Place
 	Origin  *Origin // what it came from; nil if not recorded
+
+	number int32 // see Numbering
 }
 
 // Arg returns the single argument of the parameter of that name, or nil if it is absent.

@@ -136,7 +136,7 @@ func (s *State) choose() (placement, error) {
 		return placement{}, err
 	}
 	first := c.tried[0]
-	c.whole = engineSteps(newNeeds(first.Func.Body.Ops).fewest()) == 1 && !first.needsCPU()
+	c.whole = engineSteps(newNeeds(first.Func.Body).fewest()) == 1 && !first.needsCPU()
 	switch {
 	case s.CallTime != nil:
 	case c.whole:

@@ -6,19 +6,20 @@ import "github.com/zinc-compiler/zinc/ir"
 // their results take its memory. ops is the body in the order in which it runs. The memory of an input is the caller's;
 // that of a state is free if its next value is what the operations that change it, one after another, make of it.
 func (s *State) markInPlace(ops []*ir.Op) {
-	last := map[*ir.Value]*ir.Op{} // what reads a value last; nil if the value or a view of it is read after the body
+	// last is what reads a value last; held if the value or a view of it is read after the body.
+	last, held := ir.NewValueTable[*ir.Op](ir.Number(s.Func.Body)), new(ir.Op)
 	for _, op := range ops {
 		view := op.IsView() && op.Place.Unit != ir.Engine // which copies what it reads
 		op.Reads(func(v *ir.Value) {
-			if _, read := last[v]; view {
-				last[v] = nil
-			} else if !read || last[v] != nil {
-				last[v] = op
+			if view {
+				last.Set(v, held)
+			} else if last.Get(v) != held {
+				last.Set(v, op)
 			}
 		})
 	}
 	for _, v := range s.Func.Body.Outputs {
-		last[v] = nil
+		last.Set(v, held)
 	}
 	// updated returns the value of which an operation changes a part, if nothing reads it afterwards.
 	updated := func(op *ir.Op) *ir.Value {
@@ -26,7 +27,7 @@ func (s *State) markInPlace(ops []*ir.Op) {
 			return nil
 		}
 		old, part := op.Updates()
-		if v := op.Arg(old); v != nil && !v.IsConst() && last[v] == op && op.Arg(part) != v {
+		if v := op.Arg(old); v != nil && !v.IsConst() && last.Get(v) == op && op.Arg(part) != v {
 			return v
 		}
 		return nil

@@ -121,7 +121,7 @@ func (s *State) forceCasts() error {
 		}
 		x, y := op.Arg(ir.ParamX), op.Results[0]
 		given := x.Type.DType == ir.FP16
-		if given && (to == ir.Int32 || x.Def != nil && x.Def.Place.Unit == ir.Engine) || !given && near[y] {
+		if given && (to == ir.Int32 || x.Def != nil && x.Def.Place.Unit == ir.Engine) || !given && near.Get(y) {
 			r.keep(op)
 			return nil
 		}
@@ -163,11 +163,11 @@ func (s *State) forceCasts() error {
 }
 
 // readByEngine returns the values that operations on the engine read.
-func (s *State) readByEngine() map[*ir.Value]bool {
-	near := make(map[*ir.Value]bool, len(s.Func.Body.Ops))
+func (s *State) readByEngine() ir.ValueTable[bool] {
+	near := ir.NewValueTable[bool](ir.Number(s.Func.Body))
 	for _, op := range s.Func.Body.Ops {
 		if op.Place.Unit == ir.Engine {
-			op.Operands(func(_ *ir.Param, v *ir.Value) { near[v] = true })
+			op.Operands(func(_ *ir.Param, v *ir.Value) { near.Set(v, true) })
 		}
 	}
 	return near
@@ -180,7 +180,7 @@ func (s *State) placeCasts() {
 	for _, op := range s.Func.Body.Ops {
 		x := op.Arg(ir.ParamX)
 		if no := s.Refusals[op]; intCast(op) && no != nil {
-			if near[op.Results[0]] || x.Type.DType == ir.FP16 && x.Def != nil && x.Def.Place.Unit == ir.Engine {
+			if near.Get(op.Results[0]) || x.Type.DType == ir.FP16 && x.Def != nil && x.Def.Place.Unit == ir.Engine {
 				op.Place = ir.Place{Unit: ir.Transfer, Rule: "cast"}
 			} else {
 				s.refuse(op, "", no)
@@ -189,7 +189,7 @@ func (s *State) placeCasts() {
 		if !floatCast(op) {
 			continue
 		}
-		if near[op.Results[0]] || x.Def != nil && x.Def.Place.Unit == ir.Engine {
+		if near.Get(op.Results[0]) || x.Def != nil && x.Def.Place.Unit == ir.Engine {
 			op.Place = ir.Place{Unit: ir.Transfer, Rule: "cast"}
 			continue
 		}
@@ -246,33 +246,34 @@ func (s *State) keepNarrowStates() {
 // dropIdleMoves sends to the CPU every connected run of engine operations in which nothing computes: a dispatch would
 // cost more than it saves.
 func (s *State) dropIdleMoves() {
-	parent := make(map[*ir.Op]*ir.Op, len(s.Func.Body.Ops))
-	find := func(op *ir.Op) *ir.Op {
-		for parent[op] != op {
-			parent[op] = parent[parent[op]]
-			op = parent[op]
+	ops, numbers := s.Func.Body.Ops, ir.Number(s.Func.Body)
+	parent := make([]int, len(ops)) // a run is a tree of its operations
+	find := func(i int) int {
+		for parent[i] != i {
+			parent[i] = parent[parent[i]]
+			i = parent[i]
 		}
-		return op
+		return i
 	}
-	for _, op := range s.Func.Body.Ops {
+	for i, op := range ops {
+		parent[i] = i
 		if op.Place.Unit != ir.Engine {
 			continue
 		}
-		parent[op] = op
 		op.Operands(func(_ *ir.Param, v *ir.Value) {
-			if v.Def != nil && parent[v.Def] != nil {
-				parent[find(op)] = find(v.Def)
+			if j := numbers.Op(v.Def); j >= 0 && ops[j].Place.Unit == ir.Engine {
+				parent[find(i)] = find(j)
 			}
 		})
 	}
-	computes := map[*ir.Op]bool{}
-	for op := range parent {
-		if !s.accepted[op].moves {
-			computes[find(op)] = true
+	computes := make([]bool, len(ops))
+	for i, op := range ops {
+		if op.Place.Unit == ir.Engine && !s.accepted[op].moves {
+			computes[find(i)] = true
 		}
 	}
-	for _, op := range s.Func.Body.Ops {
-		if parent[op] != nil && !computes[find(op)] {
+	for i, op := range ops {
+		if op.Place.Unit == ir.Engine && !computes[find(i)] {
 			s.refuse(op, op.Place.Rule, target.Refuse(target.RuleIdleMove, "operations around it", "on the CPU",
 				"on the engine",
 				"its inputs are on the CPU, and it and its neighbours only move data: a dispatch costs more"))
@@ -286,17 +287,17 @@ func fuseEpilogue(s *State) error {
 		return nil
 	}
 	n := uses(s.Func)
-	reader := make(map[*ir.Value]*ir.Op, len(s.Func.Body.Ops))
+	reader := ir.NewValueTable[*ir.Op](ir.Number(s.Func.Body))
 	for _, op := range s.Func.Body.Ops {
-		op.Operands(func(_ *ir.Param, v *ir.Value) { reader[v] = op })
+		op.Operands(func(_ *ir.Param, v *ir.Value) { reader.Set(v, op) })
 	}
 	for _, lead := range s.Func.Body.Ops {
 		if lead.Place.Unit != ir.Engine || len(lead.Results) != 1 {
 			continue
 		}
 		v := lead.Results[0]
-		for n[v] == 1 && reader[v] != nil {
-			e := reader[v]
+		for n[v] == 1 && reader.Get(v) != nil {
+			e := reader.Get(v)
 			if e.Place.Unit != ir.Engine || !s.CanFuse(lead, s.Fused[lead], e) {
 				break
 			}

@@ -102,18 +102,19 @@ func takeResult(op *ir.Op, old *ir.Value) {
 // uses counts the uses of every value in a function's blocks, including nested ones.
 func uses(f *ir.Func) map[*ir.Value]int {
 	n := make(map[*ir.Value]int, len(f.Body.Ops))
-	var walk func(b *ir.Block)
-	walk = func(b *ir.Block) {
-		for _, op := range b.Ops {
-			op.Operands(func(_ *ir.Param, v *ir.Value) { n[v]++ })
-			for _, inner := range op.Blocks {
-				walk(inner)
-			}
-		}
-		for _, v := range b.Outputs {
-			n[v]++
+	eachUse(f.Body, func(v *ir.Value) { n[v]++ })
+	return n
+}
+
+// eachUse calls f for every use of a value in a block, including nested ones.
+func eachUse(b *ir.Block, f func(*ir.Value)) {
+	for _, op := range b.Ops {
+		op.Operands(func(_ *ir.Param, v *ir.Value) { f(v) })
+		for _, inner := range op.Blocks {
+			eachUse(inner, f)
 		}
 	}
-	walk(f.Body)
-	return n
+	for _, v := range b.Outputs {
+		f(v)
+	}
 }

@@ -30,7 +30,7 @@ const (
 // units are tried. A step with more surfaces than a procedure has registers for, or with more tasks than half a chain
 // can have, is divided.
 func cutSteps(s *State) error {
-	best := newNeeds(s.Func.Body.Ops).fewest()
+	best := newNeeds(s.Func.Body).fewest()
 	s.Steps = s.splitWide(best)
 	s.accepted = nil
 	s.Func.Body.Ops = s.Func.Body.Ops[:0]
@@ -73,12 +73,9 @@ type needs struct {
 	users []int32
 }
 
-func newNeeds(ops []*ir.Op) *needs {
+func newNeeds(b *ir.Block) *needs {
+	ops, numbers := b.Ops, ir.Number(b)
 	n := &needs{ops: ops, waits: make([]int32, len(ops)), first: make([]int32, len(ops)+1)}
-	index := make(map[*ir.Op]int32, len(ops))
-	for i, op := range ops {
-		index[op] = int32(i)
-	}
 	// pairs are the waits in order: an operation, and one that it waits for.
 	pairs := make([][2]int32, 0, 2*len(ops))
 	last := int32(-1)               // the latest operation with an effect
@@ -92,8 +89,8 @@ func newNeeds(ops []*ir.Op) *needs {
 			}
 		}
 		op.Reads(func(v *ir.Value) {
-			if j, ok := index[v.Def]; ok {
-				need(j)
+			if j := numbers.Op(v.Def); j >= 0 {
+				need(int32(j))
 			}
 		})
 		if op.Def.Effect != ir.Pure {
@@ -208,35 +205,24 @@ func surfaces(f *ir.Func, steps []*Step) {
 		home, reader *Step // that computes the value, and the latest other one that reads it
 		wanted       bool  // by another step or the caller
 	}
-	index := make(map[*ir.Value]int32, len(f.Body.Ops)+len(f.Body.Params))
-	facts := make([]fact, 0, len(f.Body.Ops)+len(f.Body.Params))
-	of := func(v *ir.Value) *fact {
-		i, ok := index[v]
-		if !ok {
-			i = int32(len(facts))
-			index[v] = i
-			facts = append(facts, fact{})
-		}
-		return &facts[i]
-	}
+	facts := ir.NewValueTable[fact](ir.Number(f.Body))
 	for _, st := range steps {
 		st.Inputs, st.Outputs = nil, nil
 		for _, op := range st.Ops {
 			for _, v := range op.Results {
-				of(v).home = st
+				facts.At(v).home = st
 			}
 		}
 	}
 	for _, v := range f.Body.Outputs {
-		of(v).wanted = true
+		if x := facts.At(v); x != nil {
+			x.wanted = true
+		}
 	}
 	for _, st := range steps {
 		read := func(v *ir.Value) {
-			if v.IsConst() {
-				return
-			}
-			x := of(v)
-			if x.home == st || x.reader == st {
+			x := facts.At(v)
+			if x == nil || x.home == st || x.reader == st {
 				return
 			}
 			x.reader, x.wanted = st, true
@@ -246,14 +232,12 @@ func surfaces(f *ir.Func, steps []*Step) {
 			op.Reads(read)
 		}
 	}
-	next := int32(0) // results were numbered in this order
 	for _, st := range steps {
 		for _, op := range st.Ops {
 			for _, v := range op.Results {
-				if facts[next].wanted {
+				if facts.At(v).wanted {
 					st.Outputs = append(st.Outputs, v)
 				}
-				next++
 			}
 		}
 	}

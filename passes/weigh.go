@@ -41,7 +41,7 @@ func (t nanoseconds) String() string {
 // weighed independently, so the choices of one round do not depend on each other's order. It reports whether the share
 // matters: whether a step is worth its dispatch.
 func (s *State) weighSteps(share nanoseconds) (matters bool) {
-	needs, cpu, states := newNeeds(s.Func.Body.Ops), s.cpuTimes(), s.stateValues()
+	needs, cpu, states := newNeeds(s.Func.Body), s.cpuTimes(), s.stateValues()
 	for range weighRounds {
 		changed := false
 		steps := s.splitWide(needs.fewest())
@@ -268,7 +268,7 @@ func (s *State) dropConstantSteps() {
 	if !slices.ContainsFunc(s.Func.Body.Ops, func(op *ir.Op) bool { return op.Place.Unit == ir.Engine && !live(op) }) {
 		return
 	}
-	steps := s.splitWide(newNeeds(s.Func.Body.Ops).fewest())
+	steps := s.splitWide(newNeeds(s.Func.Body).fewest())
 	for _, st := range steps {
 		if st.Unit != ir.Engine || len(st.Inputs) > 0 {
 			continue

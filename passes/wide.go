@@ -15,16 +15,24 @@ func (s *State) splitWide(steps []*Step) []*Step {
 	if !slices.ContainsFunc(steps, s.wide) {
 		return steps
 	}
-	left := uses(s.Func) // uses not yet seen, over the whole function
+	numbers := ir.Number(s.Func.Body)
+	left := ir.NewValueTable[int](numbers) // uses not yet seen, over the whole function
+	add := func(v *ir.Value, n int) {
+		if at := left.At(v); at != nil {
+			*at += n
+		}
+	}
+	eachUse(s.Func.Body, func(v *ir.Value) { add(v, 1) })
+	index := ir.NewValueTable[int32](numbers)
 	var out []*Step
 	for _, st := range steps {
 		if s.wide(st) {
-			out = append(out, s.newWideStep(st.Ops, left).split()...)
+			out = append(out, s.newWideStep(st.Ops, &left, &index).split()...)
 		} else {
 			out = append(out, st)
 		}
 		for _, op := range st.Ops {
-			op.Operands(func(_ *ir.Param, v *ir.Value) { left[v]-- })
+			op.Operands(func(_ *ir.Param, v *ir.Value) { add(v, -1) })
 		}
 	}
 	surfaces(s.Func, out)
@@ -72,7 +80,8 @@ type wideValue struct {
 	readers []int32 // operations that read it, in order, without those of earlier runs
 }
 
-func (s *State) newWideStep(ops []*ir.Op, left map[*ir.Value]int) *wideStep {
+// newWideStep takes the uses of each value outside of earlier steps, and a table without entries, which it returns so.
+func (s *State) newWideStep(ops []*ir.Op, left *ir.ValueTable[int], index *ir.ValueTable[int32]) *wideStep {
 	w := &wideStep{
 		surfaces: s.Target.MaxSurfaces, tasks: s.Target.MaxTasks / chainShare, ops: make([]wideOp, len(ops)),
 	}
@@ -82,16 +91,16 @@ func (s *State) newWideStep(ops []*ir.Op, left map[*ir.Value]int) *wideStep {
 		operands += len(op.Results)
 	}
 	w.values = make([]wideValue, 0, len(ops))
-	numbers := make(map[*ir.Value]int32, len(ops))
+	var numbered []*ir.Value
 	list := make([]int32, 0, operands) // what operations read and write
 	number := func(v *ir.Value, defined int) int32 {
-		n, ok := numbers[v]
-		if !ok {
-			n = int32(len(w.values))
-			numbers[v] = n
-			w.values = append(w.values, wideValue{defined: defined, left: left[v]})
+		at := index.At(v)
+		if *at == 0 {
+			numbered = append(numbered, v)
+			*at = int32(len(numbered))
+			w.values = append(w.values, wideValue{defined: defined, left: left.Get(v)})
 		}
-		return n
+		return *at - 1
 	}
 	rides := map[*ir.Op]bool{}
 	tasks, open := 0, 0
@@ -119,6 +128,9 @@ func (s *State) newWideStep(ops []*ir.Op, left map[*ir.Value]int) *wideStep {
 			list = append(list, number(v, i))
 		}
 		o.reads, o.writes = list[begin:middle:middle], list[middle:]
+	}
+	for _, v := range numbered {
+		index.Set(v, 0)
 	}
 	return w
 }

@@ -17,7 +17,7 @@ func TestWideStepsAreCutAsLateAsTheyCan(t *testing.T) {
 	for seed := range uint64(500) {
 		f, s := randomStep(rand.New(rand.NewPCG(seed, 1)), &table)
 		var got, want []string
-		for _, st := range s.newWideStep(f.Body.Ops, uses(f)).split() {
+		for _, st := range s.splitWide([]*Step{{Unit: ir.Engine, Ops: f.Body.Ops}}) {
 			got = append(got, fmt.Sprint(len(st.Ops), st.Cut))
 		}
 		cut := NoCut
@@ -41,6 +41,7 @@ func randomStep(r *rand.Rand, table *target.Table) (*ir.Func, *State) {
 	for i := range 1 + r.IntN(12) {
 		values = append(values, value(i))
 	}
+	f.Body.Params = values[:len(values):len(values)]
 	near := 1 + r.IntN(20)
 	for i := range 1 + r.IntN(60) {
 		op := ir.NewOp(ir.Lookup("add", "ios18"))
