@@ -108,6 +108,7 @@ which is compiled with the same flags.`,
 	c.reports.register(f)
 	c.budgets.register(f)
 	c.flags = f
+	exclusive(cmd, "json", "sarif")
 	return cmd
 }
 
@@ -144,9 +145,6 @@ type targetResult struct {
 
 func (c *checkCommand) run(ctx context.Context, path string) error {
 	c.path = path
-	if c.json && c.sarif {
-		return usagef("check: --json and --sarif cannot be combined")
-	}
 	if err := c.budgets.check(); err != nil {
 		return err
 	}

@@ -39,6 +39,16 @@ func (c *connection) register(s *pflag.FlagSet, doc string) {
 	s.IntVar(&c.seat, "seat", 0, "seat `N` of the client on a machine with --lockstep")
 }
 
+// registerLoad adds the flags of a command that loads a program.
+func (c *connection) registerLoad(s *pflag.FlagSet) {
+	s.StringVar(&c.base, "base", "", "base model of an adapter, a `PAIR`: the model shares it with others "+
+		"and differs from it in coefficients only (with --connect)")
+	s.BoolVar(&c.share, "share", false, "let other processes of this user and team use the program that this "+
+		"one loads (with --connect)")
+	s.Uint64Var(&c.resident, "resident", 0, "use resident program `N` of another process, which shares it, as "+
+		"zinc top lists it, instead of loading one (with --connect)")
+}
+
 func classNames() []string {
 	var out []string
 	for _, c := range broker.QoSClasses {
@@ -56,9 +66,6 @@ func (c *connection) check() error {
 	}
 	if c.depth < 0 || c.seat < 0 {
 		return usagef("--queue-depth=%d --seat=%d: want 0 or more", c.depth, c.seat)
-	}
-	if c.resident != 0 && c.base != "" {
-		return usagef("--resident cannot be combined with --base")
 	}
 	_, err := c.class()
 	return err

@@ -23,7 +23,8 @@ import (
 
 // deviceCommand is the state of `zinc device` and of its subcommands.
 type deviceCommand struct {
-	runCommand
+	pairCommand
+	connect  connection
 	sections []string
 	file     string // pair or model, "" for none
 	client   string // whose selector is called
@@ -57,7 +58,7 @@ func (c *deviceCommand) command(p *DevicePart, run func(n *partNode) error) erro
 }
 
 func newDevice(e *env) *cobra.Command {
-	c := &deviceCommand{runCommand: runCommand{env: e, engine: "sim"}}
+	c := &deviceCommand{pairCommand: pairCommand{env: e}}
 	cmd := &cobra.Command{
 		Use:   "device [FILE.hwx|MODEL]",
 		Short: "Show the state of the simulated device, and call its driver and firmware",
@@ -97,9 +98,7 @@ broker as an application.`,
 	cmd.AddCommand(c.newSend(), c.newSelector(), c.newMethod(), c.newBroker())
 	for _, x := range append(cmd.Commands(), cmd) {
 		x.Flags().BoolVar(&c.json, "json", false, "print JSON")
-		c.machineFlags.register(x.Flags())
-		c.compileFlags.model(x.Flags())
-		c.cache.register(x.Flags())
+		c.register(x.Flags())
 	}
 	return cmd
 }
@@ -171,7 +170,7 @@ type probe struct {
 
 // open builds the machine and reads the program.
 func (c *deviceCommand) open(ctx context.Context) (*probe, error) {
-	if err := errors.Join(c.compileFlags.check(), c.machineFlags.check()); err != nil {
+	if err := c.check(); err != nil {
 		return nil, err
 	}
 	var container []byte

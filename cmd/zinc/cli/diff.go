@@ -126,17 +126,13 @@ its place in both files and its owner.
 	f.BoolVarP(&c.quiet, "quiet", "q", false, "print nothing, only set the exit status")
 	f.IntVar(&c.most, "max-lines", 12, "maximum lines of details, and effects, per change, 0 for all; JSON has all")
 	c.model(f)
+	exclusive(cmd, "bytes", "semantic", "outputs", "markdown", "level")
+	exclusive(cmd, "quiet", "json", "markdown")
+	exclusive(cmd, "json", "markdown")
 	return cmd
 }
 
 func (c *diffCommand) check() error {
-	if c.bytes && (c.semantic || c.outputs || c.markdown || len(c.levels) > 0) {
-		return usagef("--bytes cannot be combined with --semantic, --outputs, --markdown or --level: it lists only " +
-			"the bytes of the pairs that differ")
-	}
-	if c.quiet && (c.json || c.markdown) || c.json && c.markdown {
-		return usagef("--quiet, --json and --markdown cannot be combined")
-	}
 	if c.most < 0 {
 		return usagef("--max-lines=%d: must be 0 or more", c.most)
 	}

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,6 +10,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/spf13/cobra"
 
 	"github.com/zinc-compiler/zinc/compile"
 	"github.com/zinc-compiler/zinc/compile/cache"
@@ -79,6 +82,35 @@ func (e *usageError) Error() string { return e.err.Error() }
 func (e *usageError) Unwrap() error { return e.err }
 
 func usagef(format string, args ...any) error { return &usageError{fmt.Errorf(format, args...)} }
+
+// exclusive lets a flag of a command be combined with none of others.
+func exclusive(cmd *cobra.Command, name string, others ...string) {
+	for _, o := range others {
+		cmd.MarkFlagsMutuallyExclusive(name, o)
+	}
+}
+
+// whyExclusive says why flags are exclusive where it is not plain.
+var whyExclusive = map[string]string{
+	"bytes":   ": --bytes lists only the bytes of the pairs that differ",
+	"connect": ": --connect runs on another process's machine, which has the flags of zinc serve",
+	"replay":  ": --replay takes inputs, states and faults from the trace",
+}
+
+// combined returns a wrong command line for cobra's error about exclusive flags, and other errors as they are.
+func combined(err error) error {
+	if err == nil {
+		return nil
+	}
+	_, rest, _ := strings.Cut(err.Error(), "are set none of the others can be; [")
+	set, _, ok := strings.Cut(rest, "] were all set")
+	if !ok {
+		return err
+	}
+	names := strings.Fields(set)
+	why := cmp.Or(whyExclusive[names[0]], whyExclusive[names[len(names)-1]])
+	return usagef("--%s cannot be combined%s", strings.Join(names, " and --"), why)
+}
 
 // internalError is a fault of zinc.
 type internalError struct {

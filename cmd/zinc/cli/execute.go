@@ -61,7 +61,7 @@ func (c *runCommand) executor(ctx context.Context, path string, mode numerics.Mo
 	x.run = func(ctx context.Context, in map[string]interp.Tensor, mode numerics.Mode,
 		workers int) (map[string]interp.Tensor, error) {
 		out, err := run(ctx, in, mode, workers)
-		return out, c.runFault(ctx, path, compiled, err)
+		return out, c.runFault(ctx, path, compiled, c.inputs, err)
 	}
 	if !compiled {
 		err = c.defaults(path, x)
@@ -113,28 +113,6 @@ func (c *runCommand) defaults(path string, x *executor) error {
 		}
 	}
 	return nil
-}
-
-// pair returns the pair at path, or compiles the model there.
-func (c *runCommand) pair(ctx context.Context, path string) (pair.Pair, error) {
-	compiled, err := c.isPair(path)
-	if err != nil {
-		return pair.Pair{}, err
-	}
-	if compiled {
-		return c.read(path)
-	}
-	return c.pairOf(ctx, c.env, path)
-}
-
-// read reads a pair, or a container without a descriptor beside it.
-func (c *runCommand) read(path string) (pair.Pair, error) {
-	p, err := pair.Reader(c.whole).ReadOrContainer(path)
-	if err == nil && p.Alone() {
-		c.note("missing descriptor %s; running the container on the tensors that it binds",
-			pair.PathsOf(path).Descriptor)
-	}
-	return p, err
 }
 
 // interpreted runs a model on the reference interpreter.

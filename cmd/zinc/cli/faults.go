@@ -23,7 +23,7 @@ import (
 
 // runFault returns err, from a run of the pair or the compiled model at path, with the statement that failed. If the
 // engine faulted on a model and no faults were injected, that is a bug in zinc.
-func (c *runCommand) runFault(ctx context.Context, path string, compiled bool, err error) error {
+func (c *pairCommand) runFault(ctx context.Context, path string, compiled bool, inputs []string, err error) error {
 	fault := errors.As(err, new(*engine.Fault))
 	switch {
 	case err == nil || !fault && !errors.As(err, new(*interp.Error)):
@@ -40,7 +40,7 @@ func (c *runCommand) runFault(ctx context.Context, path string, compiled bool, e
 	}
 	defer m.Close()
 	if !fault {
-		return c.located(m, c.inputs, err)
+		return c.located(m, inputs, err)
 	}
 	// The model is compiled again: a pair from the cache has no record of its tasks.
 	files := m.Program.Files
@@ -52,7 +52,7 @@ func (c *runCommand) runFault(ctx context.Context, path string, compiled bool, e
 }
 
 // pairFault adds the statement of the task at which the engine faulted, if the debug database of the pair has it.
-func (c *runCommand) pairFault(path string, err error) error {
+func (c *pairCommand) pairFault(path string, err error) error {
 	f, at := (*engine.Fault)(nil), (*sim.OpError)(nil)
 	if !errors.As(err, &f) || !errors.As(err, &at) {
 		return err

@@ -101,6 +101,7 @@ counts shown findings, possible counts all.`, witness.Sigmas, witness.Sigmas, ve
 		"files for zinc run --input, with the cut-out model of those shown alone")
 	f.Int64Var(&c.work, "work", lint.DefaultWork,
 		"multiply-accumulates per function for the search for inputs; 0 for no search")
+	exclusive(cmd, "json", "sarif")
 	return cmd
 }
 
@@ -111,9 +112,6 @@ type lintResult struct {
 }
 
 func (c *lintCommand) run(ctx context.Context, path string) error {
-	if c.json && c.sarif {
-		return usagef("lint: --json and --sarif cannot be combined")
-	}
 	if c.work < 0 {
 		return usagef("--work=%d: must be 0 or more", c.work)
 	}

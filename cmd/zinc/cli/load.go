@@ -19,7 +19,7 @@ import (
 
 // loadCommand is the state of `zinc load`.
 type loadCommand struct {
-	runCommand
+	pairCommand
 	trace string
 }
 
@@ -71,7 +71,7 @@ type loadFile struct {
 }
 
 func newLoad(e *env) *cobra.Command {
-	c := &loadCommand{runCommand: runCommand{env: e, engine: "sim"}}
+	c := &loadCommand{pairCommand: pairCommand{env: e}}
 	cmd := &cobra.Command{
 		Use:   "load FILE",
 		Short: "Replay a load of many clients and print latencies in virtual time",

@@ -106,7 +106,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		root.SetErr(stderr)
 		ran, err := root.ExecuteContextC(ctx)
 		e.command = ran.CommandPath()
-		return err
+		return combined(err)
 	})
 	if err != nil && ctx.Err() != nil && statusOf(err) == statusInput && !shown(err) {
 		err = ctx.Err() // the interrupted operation returns its own error

@@ -91,6 +91,7 @@ The name - is standard input, of a container alone, and standard output, with -o
 		"folding included")
 	f.BoolVar(&c.json, "json", false, "print what was patched as JSON")
 	f.AddFlagSet(form)
+	exclusive(cmd, "debug-db", "model")
 	return cmd
 }
 
@@ -104,8 +105,6 @@ func (c *patchCommand) run(ctx context.Context, path string) error {
 		return usagef("patch: missing new values; set --weights NAME=FILE.npy")
 	case c.out == "":
 		return usagef("patch: missing output; set -o OUT%s", pair.ContainerExt)
-	case c.debug != "" && c.source != "":
-		return usagef("patch: --debug-db and --model cannot be combined")
 	case c.json && c.out == stdoutName:
 		return usagef("patch: -o - and --json would both write to standard output")
 	}

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/zinc-compiler/zinc/analysis/verify"
 	"github.com/zinc-compiler/zinc/inspect/dump"
@@ -25,25 +26,86 @@ import (
 
 // runCommand is the state of `zinc run`.
 type runCommand struct {
-	*env
-	compileFlags
+	pairCommand
+	arrayFlags
+	engineFlags
+	traceFlags
+	connect connection
+	shown   *progress // of the runs
+	done    int       // tasks or operations of all runs
+}
+
+// arrayFlags name the files of a run's arrays, and what the other inputs are.
+type arrayFlags struct {
 	inputs, outputs []string
 	states, after   []string // files of the states before and after the run
 	steps           int
-	engine          string
-	numerics        string
-	machineFlags
-	connect       connection
-	random        uint64
-	trace, replay string // files
-	fill          bool   // --random or --seed was set
-	json          bool
-	shown         *progress // of the runs
-	done          int       // tasks or operations of all runs
+	random          uint64
+	fill            bool // --random or --seed was set
+
+	reads, writes, restores, saves []named // inputs, outputs, states and after, as they were parsed
+}
+
+func (a *arrayFlags) register(f *pflag.FlagSet) {
+	f.StringArrayVarP(&a.inputs, "input", "i", nil, "`NAME=FILE.npy`: read input NAME from a file (repeatable)")
+	f.StringArrayVarP(&a.outputs, "output", "o", nil, "`NAME=FILE.npy`: write output NAME to a file (repeatable)")
+	f.StringArrayVar(&a.states, "state", nil, "`NAME=FILE.npy`: read state NAME before the run (repeatable)")
+	f.StringArrayVar(&a.after, "state-out", nil, "`NAME=FILE.npy`: write state NAME after the run (repeatable)")
+	f.IntVar(&a.steps, "steps", 1, "number of runs, one after another")
+	f.Uint64Var(&a.random, "random", 0, "fill inputs without --input with random values from this `SEED` (without "+
+		"SEED: 1)")
+	f.Uint64Var(&a.random, "seed", 0, "another name of --random")
+}
+
+// check reads the names of the files. json says that the command prints JSON.
+func (a *arrayFlags) check(json bool) (err error) {
+	for _, x := range []struct {
+		flag   string
+		values []string
+		to     *[]named
+	}{{"--input", a.inputs, &a.reads}, {"--output", a.outputs, &a.writes}, {"--state", a.states, &a.restores},
+		{"--state-out", a.after, &a.saves}} {
+		if *x.to, err = pairs(x.flag, x.values); err != nil {
+			return err
+		}
+	}
+	for _, o := range a.writes {
+		if slices.ContainsFunc(a.saves, func(s named) bool { return s.file == o.file }) {
+			return usagef("--output and --state-out both write %s", o.file)
+		}
+	}
+	if n := toStdout(a.writes) + toStdout(a.saves); n > 1 || n == 1 && json {
+		return usagef("only one array can be written to standard output, and not with --json")
+	}
+	if a.steps < 1 {
+		return usagef("--steps=%d: must be 1 or more", a.steps)
+	}
+	return nil
+}
+
+// engineFlags say what runs the tasks, and with which arithmetic.
+type engineFlags struct{ engine, numerics string }
+
+func (e *engineFlags) register(f *pflag.FlagSet) {
+	f.Var(newChoice(&e.engine, "sim", "direct", "interp"), "engine", "sim, the simulator of the "+
+		"whole stack; direct, the engine without the layers above it; or interp, the "+
+		"reference interpreter (models only)")
+	f.Var(newArithmetic(&e.numerics), "numerics", "arithmetic on the engine: ane, as the engine "+
+		"computes; ane-wide, the same with sums of products in fp32 (faster); or ieee, fp16 storage with fp32 "+
+		"arithmetic")
+}
+
+// traceFlags are the files of traces.
+type traceFlags struct{ trace, replay string }
+
+func (t *traceFlags) register(f *pflag.FlagSet) {
+	f.StringVar(&t.trace, "trace", "", "write a Chrome trace of every layer to `FILE`, for Perfetto and --replay")
+	f.StringVar(&t.replay, "replay", "",
+		"repeat the runs of a trace `FILE`, with the same inputs and faults, and compare the traces")
 }
 
 func newRun(e *env) *cobra.Command {
-	c := &runCommand{env: e}
+	c := &runCommand{pairCommand: pairCommand{env: e}}
 	cmd := &cobra.Command{
 		Use:   "run FILE.hwx|MODEL --input NAME=FILE.npy ... --output NAME=FILE.npy ...",
 		Short: "Run a compiled pair, a container or a model on arrays",
@@ -85,83 +147,29 @@ processes that use it.`,
 		},
 	}
 	f := cmd.Flags()
-	f.StringArrayVarP(&c.inputs, "input", "i", nil, "`NAME=FILE.npy`: read input NAME from a file (repeatable)")
-	f.StringArrayVarP(&c.outputs, "output", "o", nil, "`NAME=FILE.npy`: write output NAME to a file (repeatable)")
-	f.StringArrayVar(&c.states, "state", nil,
-		"`NAME=FILE.npy`: read state NAME before the run (repeatable)")
-	f.StringArrayVar(&c.after, "state-out", nil,
-		"`NAME=FILE.npy`: write state NAME after the run (repeatable)")
-	f.IntVar(&c.steps, "steps", 1, "number of runs, one after another")
-	f.Var(newChoice(&c.engine, "sim", "direct", "interp"), "engine", "sim, the simulator of the "+
-		"whole stack; direct, the engine without the layers above it; or interp, the "+
-		"reference interpreter (models only)")
-	f.Var(newArithmetic(&c.numerics), "numerics", "arithmetic on the engine: ane, as the engine "+
-		"computes; ane-wide, the same with sums of products in fp32 (faster); or ieee, fp16 storage with fp32 "+
-		"arithmetic")
-	f.Uint64Var(&c.random, "random", 0, "fill inputs without --input with random values from this `SEED` (without "+
-		"SEED: 1)")
-	f.Uint64Var(&c.random, "seed", 0, "another name of --random")
+	c.arrayFlags.register(f)
+	c.engineFlags.register(f)
 	f.BoolVar(&c.json, "json", false, "print JSON")
-	f.StringVar(&c.trace, "trace", "", "write a Chrome trace of every layer to `FILE`, for Perfetto "+
-		"and --replay")
-	f.BoolVar(&c.timing, "timing", false, "print where the virtual time of the last run goes, by layer and by task")
-	f.DurationVar(&c.limit, "timeout", 0, "virtual `TIME` that a run may take, as in 250us; 0 means no limit")
-	f.BoolVar(&c.overlap, "overlap", false, "submit each run on two streams at a time, which the M1 does not finish: "+
-		"the run ends with an error when its --timeout is over")
-	f.StringVar(&c.replay, "replay", "",
-		"repeat the runs of a trace `FILE`, with the same inputs and faults, and compare the traces")
+	c.traceFlags.register(f)
+	c.registerRun(f)
 	c.connect.register(f, "run on the machine that zinc serve has on this `SOCKET`")
-	f.StringVar(&c.connect.base, "base", "", "base model of an adapter, a `PAIR`: the model shares it with others "+
-		"and differs from it in coefficients only (with --connect)")
-	f.BoolVar(&c.connect.share, "share", false, "let other processes of this user and team use the program that this "+
-		"one loads (with --connect)")
-	f.Uint64Var(&c.connect.resident, "resident", 0, "use resident program `N` of another process, which shares it, as "+
-		"zinc top lists it, instead of loading one (with --connect)")
-	c.register(f)
-	c.model(f)
-	c.cache.register(f)
+	c.connect.registerLoad(f)
+	c.pairCommand.register(f)
+	exclusive(cmd, "resident", "base")
+	exclusive(cmd, "overlap", "trace", "replay", "connect")
+	exclusive(cmd, "connect", "trace", "replay", "timing", "timeout", "inject", "strict-firmware")
+	exclusive(cmd, "replay", "trace", "timing", "timeout", "inject", "input", "state", "output", "state-out", "random",
+		"seed", "steps")
 	return cmd
 }
 
 func (c *runCommand) run(ctx context.Context, paths []string) (err error) {
 	path := paths[0]
-	if err := errors.Join(c.compileFlags.check(), c.machineFlags.check()); err != nil {
-		return err
-	}
-	if err := c.exclusive(); err != nil {
+	if err := c.check(); err != nil {
 		return err
 	}
 	if c.replay != "" && len(paths) == 1 {
 		return c.replayTrace(ctx, path)
-	}
-	inputs, err := pairs("--input", c.inputs)
-	if err != nil {
-		return err
-	}
-	outputs, err := pairs("--output", c.outputs)
-	if err != nil {
-		return err
-	}
-	states, err := pairs("--state", c.states)
-	if err != nil {
-		return err
-	}
-	after, err := pairs("--state-out", c.after)
-	if err != nil {
-		return err
-	}
-	for _, o := range outputs {
-		for _, s := range after {
-			if o.file == s.file {
-				return usagef("--output and --state-out both write %s", o.file)
-			}
-		}
-	}
-	if n := toStdout(outputs) + toStdout(after); n > 1 || n == 1 && c.json {
-		return usagef("only one array can be written to standard output, and not with --json")
-	}
-	if c.steps < 1 {
-		return usagef("--steps=%d: must be 1 or more", c.steps)
 	}
 	mode, err := numerics.ParseMode(c.numerics)
 	if err != nil {
@@ -173,7 +181,7 @@ func (c *runCommand) run(ctx context.Context, paths []string) (err error) {
 	if len(paths) > 1 {
 		x, err = c.pipeline(ctx, paths, mode)
 	} else if x, err = c.executor(ctx, path, mode); err == nil {
-		x, err = c.fitted(ctx, path, mode, x, inputs)
+		x, err = c.fitted(ctx, path, mode, x, c.reads)
 	}
 	if err != nil {
 		return err
@@ -184,25 +192,25 @@ func (c *runCommand) run(ctx context.Context, paths []string) (err error) {
 			err = errors.Join(err, x.close())
 		}
 	}()
-	for _, o := range outputs {
+	for _, o := range c.writes {
 		if !slices.ContainsFunc(x.outputs, func(p port) bool { return p.name == o.name }) {
 			return fmt.Errorf("%s: unknown output %q; outputs: %s", path, o.name, ports(x.outputs))
 		}
 	}
-	for _, s := range after {
+	for _, s := range c.saves {
 		if !slices.ContainsFunc(x.states, func(p port) bool { return p.name == s.name }) {
 			return fmt.Errorf("%s: unknown state %q; states: %s", path, s.name, ports(x.states))
 		}
 	}
-	given, err := c.tensors(path, "input", x.inputs, inputs)
+	given, err := c.tensors(path, "input", x.inputs, c.reads)
 	if err != nil {
 		return err
 	}
-	held, err := c.tensors(path, "state", x.states, states)
+	held, err := c.tensors(path, "state", x.states, c.restores)
 	if err != nil {
 		return err
 	}
-	for _, s := range states {
+	for _, s := range c.restores {
 		if err := x.setState(s.name, held[s.name]); err != nil {
 			return err
 		}
@@ -217,7 +225,7 @@ func (c *runCommand) run(ctx context.Context, paths []string) (err error) {
 			return err
 		}
 	}
-	for _, s := range after {
+	for _, s := range c.saves {
 		if held[s.name], err = x.state(s.name); err != nil {
 			return err
 		}
@@ -230,7 +238,7 @@ func (c *runCommand) run(ctx context.Context, paths []string) (err error) {
 	if err := x.close(); err != nil {
 		return err
 	}
-	return c.write(ctx, x.outputs, append(arrays("output", outputs, got), arrays("state", after, held)...), got)
+	return c.write(ctx, x.outputs, append(arrays("output", c.writes, got), arrays("state", c.saves, held)...), got)
 }
 
 // fitted returns the executor of a model in the shapes of the input files, if its inputs have ranges and no --shape is
@@ -288,32 +296,21 @@ func (c *runCommand) advance(total int) {
 	c.shown.step("run", c.done, max(c.done, c.steps*total))
 }
 
-// exclusive returns an error for flags that cannot be combined.
-func (c *runCommand) exclusive() error {
+// check returns an error for values and combinations that are wrong for every file.
+func (c *runCommand) check() error {
 	below := c.inject != "" || c.strict || c.trace != "" || c.replay != "" || c.timing || c.limit != 0
-	if below && c.engine != "sim" {
+	switch {
+	case below && c.engine != "sim":
 		return usagef("--engine=%s simulates no layers: --trace, --replay, --timing, --timeout, --inject and "+
 			"--strict-firmware require --engine=sim", c.engine)
+	case (c.connect.socket != "" || c.overlap) && c.engine != "sim":
+		return usagef("--engine=%s cannot be combined with --connect or --overlap", c.engine)
 	}
-	if c.connect.socket != "" && (below || c.engine != "sim") {
-		return usagef("--connect runs on another process's machine: --engine, --trace, --replay, --timing, " +
-			"--timeout, --inject and --strict-firmware are those of zinc serve")
-	}
-	if c.overlap && (c.limit == 0 || c.trace != "" || c.replay != "" || c.engine != "sim" || c.connect.socket != "") {
-		return usagef("--overlap requires --timeout, and cannot be combined with --trace, --replay, --engine and " +
-			"--connect")
-	}
-	if c.limit < 0 {
-		return usagef("--timeout=%v: must be 0 or more", c.limit)
-	}
-	if err := c.connect.check(); err != nil {
-		return err
-	}
-	files := len(c.inputs) + len(c.states) + len(c.outputs) + len(c.after)
-	if c.replay != "" && (c.trace != "" || c.timing || c.limit != 0 || c.inject != "" || files > 0 || c.fill ||
-		c.steps != 1) {
-		return usagef("--replay takes inputs, states and faults from the trace; set none of them, nor --trace or " +
-			"--output")
+	for _, check := range []func() error{c.pairCommand.check, c.connect.check,
+		func() error { return c.arrayFlags.check(c.json) }} {
+		if err := check(); err != nil {
+			return err
+		}
 	}
 	return nil
 }

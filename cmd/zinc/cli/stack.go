@@ -17,14 +17,15 @@ import (
 
 // stackCommand is the state of `zinc stack`.
 type stackCommand struct {
-	runCommand
+	pairCommand
+	random uint64
 	all    bool
 	bytes  int
 	layers []string
 }
 
 func newStack(e *env) *cobra.Command {
-	c := &stackCommand{runCommand: runCommand{env: e, engine: "sim", numerics: "ane", fill: true, random: 1, steps: 1}}
+	c := &stackCommand{pairCommand: pairCommand{env: e}}
 	cmd := &cobra.Command{
 		Use:   "stack FILE.hwx|MODEL",
 		Short: "Show one dispatch step by step through every layer",
@@ -50,8 +51,6 @@ power-on of the device. The layers are ` + layerNames() + `.`,
 	f.Uint64Var(&c.random, "random", 1, "fill the inputs with random values from this `SEED`")
 	f.Uint64Var(&c.random, "seed", 1, "another name of --random")
 	c.register(f)
-	c.model(f)
-	c.cache.register(f)
 	return cmd
 }
 
@@ -79,7 +78,7 @@ func (c *stackCommand) check() error {
 			return usagef("--layers=%s: unknown layer; layers are %s", name, strings.Join(have, ", "))
 		}
 	}
-	return errors.Join(c.compileFlags.check(), c.machineFlags.check())
+	return c.pairCommand.check()
 }
 
 func (c *stackCommand) show(ctx context.Context, path string) error {
@@ -126,7 +125,7 @@ func (c *stackCommand) show(ctx context.Context, path string) error {
 	if c.all {
 		to = len(events.Events)
 	}
-	err = c.runFault(ctx, path, compiled, err)
+	err = c.runFault(ctx, path, compiled, nil, err)
 	if e := c.print(r, events.Events[from:to]); err == nil {
 		err = e
 	}

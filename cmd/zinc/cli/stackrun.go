@@ -42,6 +42,14 @@ func (f *machineFlags) register(s *pflag.FlagSet) {
 	s.BoolVar(&f.strict, "strict-firmware", false, "fault where the real firmware does, instead of refusing")
 }
 
+// registerRun adds the flags of a command that runs a model as often as it is told.
+func (f *machineFlags) registerRun(s *pflag.FlagSet) {
+	s.BoolVar(&f.timing, "timing", false, "print where the virtual time of the last run goes, by layer and by task")
+	s.DurationVar(&f.limit, "timeout", 0, "virtual `TIME` that a run may take, as in 250us; 0 means no limit")
+	s.BoolVar(&f.overlap, "overlap", false, "submit each run on two streams at a time, which the M1 does not finish: "+
+		"the run ends with an error when its --timeout is over")
+}
+
 func faultKinds() string {
 	s := ""
 	for i, k := range inject.Kinds {
@@ -53,9 +61,14 @@ func faultKinds() string {
 	return s
 }
 
-// check returns an error if --inject does not parse.
+// check returns an error if --inject does not parse, and for a limit that is none.
 func (f *machineFlags) check() error {
-	if f.inject == "" {
+	switch {
+	case f.limit < 0:
+		return usagef("--timeout=%v: must be 0 or more", f.limit)
+	case f.overlap && f.limit == 0:
+		return usagef("--overlap requires --timeout")
+	case f.inject == "":
 		return nil
 	}
 	if _, err := inject.Parse(f.inject); err != nil {
@@ -92,25 +105,6 @@ func loadingPair(p pair.Pair) (loading, error) {
 
 func loadingMachine(m *sim.Machine) loading {
 	return func(ctx context.Context, p *stack.Process) (*stack.Model, error) { return p.Load(ctx, m) }
-}
-
-// loading returns the loading of the pair at path, which is read, or of the model there, which the runtime of the
-// process compiles.
-func (c *runCommand) loading(path string, compiled bool) (loading, error) {
-	if !compiled {
-		return func(ctx context.Context, p *stack.Process) (*stack.Model, error) {
-			return p.Compile(ctx, path, c.compiler(c.env))
-		}, nil
-	}
-	p, err := c.read(path)
-	if err != nil {
-		return nil, err
-	}
-	l, err := loadingPair(p)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	return l, nil
 }
 
 // loadError returns an error of loading the pair or the model at path: that of the compiler as it is, and one of

@@ -92,6 +92,8 @@ is exceeded.`, verify.MaxRandomInt, verify.MaxPercent, verify.MaxPercent),
 	f.Var(newArithmetic(&c.numerics), "numerics", "arithmetic of the simulated engine")
 	c.budgets.register(f)
 	c.model(f)
+	exclusive(cmd, "json", "sarif")
+	exclusive(cmd, "first-departure", "prove", "sarif")
 	return cmd
 }
 
@@ -99,17 +101,11 @@ func (c *verifyCommand) run(cmd *cobra.Command, path string) error {
 	if err := c.check(); err != nil {
 		return err
 	}
-	if c.json && c.sarif {
-		return usagef("verify: --json and --sarif cannot be combined")
-	}
 	if err := c.budgets.check(); err != nil {
 		return err
 	}
-	if c.first && c.prove {
-		return usagef("verify: --first-departure and --prove cannot be combined")
-	}
-	if c.first && (c.sarif || len(c.budgets.limits) > 0) {
-		return usagef("verify: --first-departure cannot be combined with --sarif or a budget")
+	if c.first && len(c.budgets.limits) > 0 {
+		return usagef("verify: --first-departure cannot be combined with a budget")
 	}
 	mode, err := numerics.ParseMode(c.numerics)
 	if err != nil {
