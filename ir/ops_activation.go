@@ -8,94 +8,55 @@ import (
 
 // Activations with parameters.
 var (
-	OpClip = &Operation{
-		Name: "clip", Class: Pointwise, Picks: ofX, Doc: "x clamped to alpha and beta.",
-		Curve: &Curve{F: clamp, Params: alphaBeta, Extrema: func(a []float64) []float64 { return a[:2] }},
-	}
-	OpThreshold = &Operation{
-		Name: "threshold", Class: Pointwise, Error: numerics.Movement, Doc: "The larger of x and alpha.",
-		Curve: &Curve{
-			F: func(x float64, a []float64) float64 { return math.Max(x, a[0]) }, Params: alphaOnly, Extrema: atAlpha,
-		},
-	}
-	OpElu = &Operation{
-		Name: "elu", Class: Pointwise, Error: numerics.Table, Doc: "x where positive, else alpha (exp(x) - 1).",
-		Curve: &Curve{Params: alphaOnly, Extrema: at(0), Table: "elu", F: func(x float64, a []float64) float64 {
+	OpClip = newOp("clip", Pointwise, "x clamped to alpha and beta.").picks(ofX...).
+		curve(Curve{F: clamp, Params: alphaBeta, Extrema: func(a []float64) []float64 { return a[:2] }})
+	OpThreshold = newOp("threshold", Pointwise, "The larger of x and alpha.").err(numerics.Movement).
+			curve(Curve{Params: alphaOnly, Extrema: atAlpha,
+			F: func(x float64, a []float64) float64 { return math.Max(x, a[0]) }})
+	OpElu = newOp("elu", Pointwise, "x where positive, else alpha (exp(x) - 1).").err(numerics.Table).
+		curve(Curve{Params: alphaOnly, Extrema: at(0), Table: "elu", F: func(x float64, a []float64) float64 {
 			if x > 0 {
 				return x
 			}
 			return a[0] * math.Expm1(x)
-		}},
-	}
-	OpLeakyRelu = &Operation{
-		Name: "leaky_relu", Class: Pointwise, Error: numerics.Rounded, Doc: "x where not negative, else alpha x.",
-		Curve: &Curve{F: leaky, Params: alphaOnly, Extrema: at(0), Table: "leaky_relu"},
-	}
-	OpThresholdedRelu = &Operation{
-		Name: "thresholded_relu", Class: Pointwise, Error: numerics.Movement, Doc: "x where at least alpha, else 0.",
-		Curve: &Curve{Params: alphaOnly, Extrema: atAlpha, F: func(x float64, a []float64) float64 {
+		}})
+	OpLeakyRelu = newOp("leaky_relu", Pointwise, "x where not negative, else alpha x.").err(numerics.Rounded).
+			curve(Curve{F: leaky, Params: alphaOnly, Extrema: at(0), Table: "leaky_relu"})
+	OpThresholdedRelu = newOp("thresholded_relu", Pointwise, "x where at least alpha, else 0.").err(numerics.Movement).
+				curve(Curve{Params: alphaOnly, Extrema: atAlpha, F: func(x float64, a []float64) float64 {
 			if x >= a[0] {
 				return x
 			}
 			return 0
-		}},
-	}
-	OpClampedRelu = &Operation{
-		Name: "clamped_relu", Class: Pointwise, Error: numerics.Rounded,
-		Doc: "Leaky relu with slope alpha, at most beta.",
-		Curve: &Curve{
-			F:      func(x float64, a []float64) float64 { return math.Min(leaky(x, a), a[1]) },
-			Params: alphaBeta, Extrema: func(a []float64) []float64 { return []float64{0, a[1], a[1] / a[0]} },
-		},
-	}
-	OpLinearActivation = &Operation{
-		Name: "linear_activation", Class: Pointwise, Error: numerics.Rounded, Doc: "alpha x + beta.",
-		Curve: &Curve{
-			F:      func(x float64, a []float64) float64 { return float64(a[0]*x) + a[1] },
-			Params: alphaBeta, Extrema: monotone,
-		},
-	}
-	OpScaledTanh = &Operation{
-		Name: "scaled_tanh", Class: Pointwise, Error: numerics.Table, Doc: "alpha tanh(beta x).",
-		Curve: &Curve{
-			F:      func(x float64, a []float64) float64 { return a[0] * math.Tanh(a[1]*x) },
-			Params: alphaBeta, Extrema: monotone, Table: "scaled_tanh",
-		},
-	}
-	OpSigmoidHard = &Operation{
-		Name: "sigmoid_hard", Class: Pointwise, Error: numerics.Rounded,
-		Doc: "alpha x + beta clamped to 0 and 1.",
-		Curve: &Curve{
-			F:      func(x float64, a []float64) float64 { return clamp(float64(a[0]*x)+a[1], []float64{0, 1}) },
-			Params: alphaBeta, Extrema: monotone, Table: "sigmoid_hard",
-		},
-	}
-	OpPrelu = &Operation{
-		Name: "prelu", Class: Pointwise, Error: numerics.Rounded,
-		Doc:   "x where not negative, else alpha x, with one alpha per channel.",
-		Curve: &Curve{F: leaky, Params: alphaOnly, Channels: true, Extrema: at(0)},
-	}
-	OpSoftplusParametric = &Operation{
-		Name: "softplus_parametric", Class: Pointwise, Error: numerics.Table,
-		Doc: "alpha log(1 + exp(beta x)), with one alpha and beta per channel.",
-		Curve: &Curve{
-			F:      func(x float64, a []float64) float64 { return a[0] * softplus(a[1]*x) },
-			Params: alphaBeta, Channels: true, Extrema: monotone,
-		},
-	}
-	OpGelu = &Operation{
-		Name: "gelu", Class: Pointwise, Error: numerics.Table, Gate: A11Legacy,
-		Doc: "x times the normal distribution function of x, exact or approximated according to mode.",
-		Modes: map[string]*Curve{
-			"EXACT": {F: of(gelu), Extrema: at(-0.7517915260427106), Table: "gelu"},
-			"TANH_APPROXIMATION": {
-				F: of(geluTanh), Extrema: at(-0.7524614111202768), Table: "gelu_tanh_approximation",
-			},
-			"SIGMOID_APPROXIMATION": {
-				F: of(geluSigmoid), Extrema: at(-0.7511542405844529), Table: "gelu_sigmoid_approximation",
-			},
-		},
-	}
+		}})
+	OpClampedRelu = newOp("clamped_relu", Pointwise, "Leaky relu with slope alpha, at most beta.").
+			err(numerics.Rounded).
+			curve(Curve{Params: alphaBeta,
+			Extrema: func(a []float64) []float64 { return []float64{0, a[1], a[1] / a[0]} },
+			F:       func(x float64, a []float64) float64 { return math.Min(leaky(x, a), a[1]) }})
+	OpLinearActivation = newOp("linear_activation", Pointwise, "alpha x + beta.").err(numerics.Rounded).
+				curve(Curve{Params: alphaBeta, Extrema: monotone,
+			F: func(x float64, a []float64) float64 { return float64(a[0]*x) + a[1] }})
+	OpScaledTanh = newOp("scaled_tanh", Pointwise, "alpha tanh(beta x).").err(numerics.Table).
+			curve(Curve{Params: alphaBeta, Extrema: monotone, Table: "scaled_tanh",
+			F: func(x float64, a []float64) float64 { return a[0] * math.Tanh(a[1]*x) }})
+	OpSigmoidHard = newOp("sigmoid_hard", Pointwise, "alpha x + beta clamped to 0 and 1.").err(numerics.Rounded).
+			curve(Curve{Params: alphaBeta, Extrema: monotone, Table: "sigmoid_hard",
+			F: func(x float64, a []float64) float64 { return clamp(float64(a[0]*x)+a[1], []float64{0, 1}) }})
+	OpPrelu = newOp("prelu", Pointwise, "x where not negative, else alpha x, with one alpha per channel.").
+		err(numerics.Rounded).curve(Curve{F: leaky, Params: alphaOnly, Channels: true, Extrema: at(0)})
+	OpSoftplusParametric = newOp("softplus_parametric", Pointwise,
+		"alpha log(1 + exp(beta x)), with one alpha and beta per channel.").err(numerics.Table).
+		curve(Curve{Params: alphaBeta, Channels: true, Extrema: monotone,
+			F: func(x float64, a []float64) float64 { return a[0] * softplus(a[1]*x) }})
+	OpGelu = newOp("gelu", Pointwise,
+		"x times the normal distribution function of x, exact or approximated according to mode.").
+		err(numerics.Table).gate(A11Legacy).modes(map[string]*Curve{
+		"EXACT":              {F: of(gelu), Extrema: at(-0.7517915260427106), Table: "gelu"},
+		"TANH_APPROXIMATION": {F: of(geluTanh), Extrema: at(-0.7524614111202768), Table: "gelu_tanh_approximation"},
+		"SIGMOID_APPROXIMATION": {F: of(geluSigmoid), Extrema: at(-0.7511542405844529),
+			Table: "gelu_sigmoid_approximation"},
+	})
 )
 
 // activationForms are the forms of the operations above.

@@ -8,60 +8,28 @@ import (
 
 // Elementwise operations on two tensors.
 var (
-	OpAdd = &Operation{
-		Name: "add", Class: Pointwise, Error: numerics.Rounded, Gate: A11Legacy, Doc: "x + y, element by element.",
-	}
-	OpSub = &Operation{
-		Name: "sub", Class: Pointwise, Error: numerics.Rounded, Gate: A11Legacy, Doc: "x - y, element by element.",
-	}
-	OpMul = &Operation{
-		Name: "mul", Class: Pointwise, Error: numerics.Rounded, Gate: A11Legacy, Doc: "x * y, element by element.",
-	}
-	OpRealDiv = &Operation{
-		Name: "real_div", Class: Pointwise, Error: numerics.Rounded, Gate: A11Legacy,
-		Doc: "x / y; the quotient of integers is truncated towards zero.",
-	}
-	OpFloorDiv = &Operation{
-		Name: "floor_div", Class: Pointwise, Error: numerics.Rounded, Doc: "Largest integer <= x / y.",
-	}
-	OpMod = &Operation{
-		Name: "mod", Class: Pointwise, Error: numerics.Rounded, Gate: Never,
-		Doc: "Remainder of floor_div, with the sign of y.",
-	}
-	OpPow = &Operation{
-		Name: "pow", Class: Pointwise, Error: numerics.Rounded, Doc: "x to the power y; truncated for integers.",
-	}
-	OpMaximum = &Operation{
-		Name: "maximum", Class: Pointwise, Gate: A11Legacy, Picks: []ParamName{ParamX, ParamY},
-		Doc: "The larger of x and y.",
-	}
-	OpMinimum = &Operation{
-		Name: "minimum", Class: Pointwise, Gate: A11Legacy, Picks: []ParamName{ParamX, ParamY},
-		Doc: "The smaller of x and y.",
-	}
-	OpEqual    = &Operation{Name: "equal", Class: Pointwise, Error: numerics.Movement, Doc: "Whether x = y."}
-	OpNotEqual = &Operation{
-		Name: "not_equal", Class: Pointwise, Error: numerics.Movement, Doc: "Whether x differs from y.",
-	}
-	OpLess         = &Operation{Name: "less", Class: Pointwise, Error: numerics.Movement, Doc: "Whether x < y."}
-	OpLessEqual    = &Operation{Name: "less_equal", Class: Pointwise, Error: numerics.Movement, Doc: "Whether x <= y."}
-	OpGreater      = &Operation{Name: "greater", Class: Pointwise, Error: numerics.Movement, Doc: "Whether x > y."}
-	OpGreaterEqual = &Operation{
-		Name: "greater_equal", Class: Pointwise, Error: numerics.Movement, Doc: "Whether x >= y.",
-	}
-	OpLogicalAnd = &Operation{
-		Name: "logical_and", Class: Pointwise, Error: numerics.Movement, Gate: Never, Doc: "Logical and.",
-	}
-	OpLogicalOr = &Operation{
-		Name: "logical_or", Class: Pointwise, Error: numerics.Movement, Gate: Never, Doc: "Logical or.",
-	}
-	OpLogicalXor = &Operation{
-		Name: "logical_xor", Class: Pointwise, Error: numerics.Movement, Gate: Never, Doc: "Logical exclusive or.",
-	}
-	OpSelect = &Operation{
-		Name: "select", Class: Pointwise, Picks: []ParamName{ParamA, ParamB},
-		Doc: "a where cond is true, else b; all three broadcast.",
-	}
+	OpAdd     = newOp("add", Pointwise, "x + y, element by element.").err(numerics.Rounded).gate(A11Legacy)
+	OpSub     = newOp("sub", Pointwise, "x - y, element by element.").err(numerics.Rounded).gate(A11Legacy)
+	OpMul     = newOp("mul", Pointwise, "x * y, element by element.").err(numerics.Rounded).gate(A11Legacy)
+	OpRealDiv = newOp("real_div", Pointwise, "x / y; the quotient of integers is truncated towards zero.").
+			err(numerics.Rounded).gate(A11Legacy)
+	OpFloorDiv = newOp("floor_div", Pointwise, "Largest integer <= x / y.").err(numerics.Rounded)
+	OpMod      = newOp("mod", Pointwise, "Remainder of floor_div, with the sign of y.").err(numerics.Rounded).
+			gate(Never)
+	OpPow          = newOp("pow", Pointwise, "x to the power y; truncated for integers.").err(numerics.Rounded)
+	OpMaximum      = newOp("maximum", Pointwise, "The larger of x and y.").gate(A11Legacy).picks(ParamX, ParamY)
+	OpMinimum      = newOp("minimum", Pointwise, "The smaller of x and y.").gate(A11Legacy).picks(ParamX, ParamY)
+	OpEqual        = newOp("equal", Pointwise, "Whether x = y.").err(numerics.Movement)
+	OpNotEqual     = newOp("not_equal", Pointwise, "Whether x differs from y.").err(numerics.Movement)
+	OpLess         = newOp("less", Pointwise, "Whether x < y.").err(numerics.Movement)
+	OpLessEqual    = newOp("less_equal", Pointwise, "Whether x <= y.").err(numerics.Movement)
+	OpGreater      = newOp("greater", Pointwise, "Whether x > y.").err(numerics.Movement)
+	OpGreaterEqual = newOp("greater_equal", Pointwise, "Whether x >= y.").err(numerics.Movement)
+	OpLogicalAnd   = newOp("logical_and", Pointwise, "Logical and.").err(numerics.Movement).gate(Never)
+	OpLogicalOr    = newOp("logical_or", Pointwise, "Logical or.").err(numerics.Movement).gate(Never)
+	OpLogicalXor   = newOp("logical_xor", Pointwise, "Logical exclusive or.").err(numerics.Movement).gate(Never)
+	OpSelect       = newOp("select", Pointwise, "a where cond is true, else b; all three broadcast.").
+			picks(ParamA, ParamB)
 )
 
 // binaryRow describes an elementwise operation on two tensors that broadcast.

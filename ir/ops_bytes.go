@@ -3,16 +3,12 @@ package ir
 // Integers as the engine moves them. These two operations belong to the intermediate form, not to MIL: decompositions
 // insert them where integers enter and leave the engine.
 var (
-	OpToBytes = &Operation{
-		Name: "to_bytes", Class: Movement, Picks: ofX,
-		Doc: "The bytes of integers, least significant first, each as a tensor of numbers from 0 to 255; an " +
-			"operation of the intermediate form.",
-	}
-	OpFromBytes = &Operation{
-		Name: "from_bytes", Class: Movement, Picks: []ParamName{ParamValues},
-		Doc: "Integers of type dtype from their bytes, least significant first, each a tensor of numbers from 0 to " +
-			"255; an operation of the intermediate form.",
-	}
+	OpToBytes = newOp("to_bytes", Movement,
+		"The bytes of integers, least significant first, each as a tensor of numbers from 0 to 255; an operation "+
+			"of the intermediate form.").picks(ofX...)
+	OpFromBytes = newOp("from_bytes", Movement,
+		"Integers of type dtype from their bytes, least significant first, each a tensor of numbers from 0 to "+
+			"255; an operation of the intermediate form.").picks(ParamValues)
 )
 
 // clsBytes are the integers that to_bytes takes apart.

@@ -4,32 +4,19 @@ import "math/bits"
 
 // Constants in compressed form.
 var (
-	OpConstexprAffineDequantize = &Operation{
-		Name: "constexpr_affine_dequantize", Class: Compressed,
-		Doc: "scale (quantized_data - zero_point), scale and zero_point scalars or vectors along axis.",
-	}
-	OpConstexprCast = &Operation{
-		Name: "constexpr_cast", Class: Compressed, Doc: "source_val converted to another element type.",
-	}
-	OpConstexprLUTToDense = &Operation{
-		Name: "constexpr_lut_to_dense", Class: Compressed, Doc: "Entries of lut by packed indices, low bits first.",
-	}
-	OpConstexprSparseToDense = &Operation{
-		Name: "constexpr_sparse_to_dense", Class: Compressed,
-		Doc: "The next value where the mask bit is set, else 0; masks low bits first.",
-	}
-	OpConstexprBlockwiseShiftScale = &Operation{
-		Name: "constexpr_blockwise_shift_scale", Class: Compressed,
-		Doc: "scale (data - offset), with one scale and offset per block of data.",
-	}
-	OpConstexprLUTToSparse = &Operation{
-		Name: "constexpr_lut_to_sparse", Class: Compressed,
-		Doc: "The entries, as a mask and values, for a sparse tensor of table indices.",
-	}
-	OpConstexprSparseBlockwiseShiftScale = &Operation{
-		Name: "constexpr_sparse_blockwise_shift_scale", Class: Compressed,
-		Doc: "Blockwise scale (data - offset) of the values of a sparse tensor: mask and values.",
-	}
+	OpConstexprAffineDequantize = newOp("constexpr_affine_dequantize", Compressed,
+		"scale (quantized_data - zero_point), scale and zero_point scalars or vectors along axis.")
+	OpConstexprCast       = newOp("constexpr_cast", Compressed, "source_val converted to another element type.")
+	OpConstexprLUTToDense = newOp("constexpr_lut_to_dense", Compressed,
+		"Entries of lut by packed indices, low bits first.")
+	OpConstexprSparseToDense = newOp("constexpr_sparse_to_dense", Compressed,
+		"The next value where the mask bit is set, else 0; masks low bits first.")
+	OpConstexprBlockwiseShiftScale = newOp("constexpr_blockwise_shift_scale", Compressed,
+		"scale (data - offset), with one scale and offset per block of data.")
+	OpConstexprLUTToSparse = newOp("constexpr_lut_to_sparse", Compressed,
+		"The entries, as a mask and values, for a sparse tensor of table indices.")
+	OpConstexprSparseBlockwiseShiftScale = newOp("constexpr_sparse_blockwise_shift_scale", Compressed,
+		"Blockwise scale (data - offset) of the values of a sparse tensor: mask and values.")
 )
 
 // shapeArg reads the shape attribute of the iOS 16 forms.

@@ -2,19 +2,15 @@ package ir
 
 // Nested blocks and lists.
 var (
-	OpCond      = &Operation{Name: "cond", Class: Control, Doc: "The results of one of two blocks, chosen by pred."}
-	OpWhileLoop = &Operation{
-		Name: "while_loop", Class: Control,
-		Doc: "Runs the second block on the loop's variables while the first returns true.",
-	}
-	OpMakeList    = &Operation{Name: "make_list", Class: Listing, Doc: "A list of tensors of one shape."}
-	OpListLength  = &Operation{Name: "list_length", Class: Listing, Doc: "The number of elements of a list."}
-	OpListRead    = &Operation{Name: "list_read", Class: Listing, Doc: "One element of a list."}
-	OpListWrite   = &Operation{Name: "list_write", Class: Listing, Doc: "A list with one element replaced."}
-	OpListGather  = &Operation{Name: "list_gather", Class: Listing, Doc: "Elements of a list by index, stacked."}
-	OpListScatter = &Operation{
-		Name: "list_scatter", Class: Listing, Doc: "A list with elements replaced by slices of a tensor.",
-	}
+	OpCond      = newOp("cond", Control, "The results of one of two blocks, chosen by pred.")
+	OpWhileLoop = newOp("while_loop", Control,
+		"Runs the second block on the loop's variables while the first returns true.")
+	OpMakeList    = newOp("make_list", Listing, "A list of tensors of one shape.")
+	OpListLength  = newOp("list_length", Listing, "The number of elements of a list.")
+	OpListRead    = newOp("list_read", Listing, "One element of a list.")
+	OpListWrite   = newOp("list_write", Listing, "A list with one element replaced.")
+	OpListGather  = newOp("list_gather", Listing, "Elements of a list by index, stacked.")
+	OpListScatter = newOp("list_scatter", Listing, "A list with elements replaced by slices of a tensor.")
 )
 
 // outputTypes returns the types of a block's outputs.

@@ -4,27 +4,16 @@ import "github.com/zinc-compiler/zinc/numerics"
 
 // Convolutions and pools.
 var (
-	OpConv = &Operation{
-		Name: "conv", Class: Product, Error: numerics.Rounded, Gate: A11Legacy,
-		Doc: "Convolution over one to three spatial dimensions; weight is [C_out, C_in/groups, taps...].",
-	}
-	OpConvQuantized = &Operation{
-		Name: "conv_quantized", Class: Product,
-		Doc: "Convolution with weights of nbits bits, scaled and shifted per channel.",
-	}
-	OpConvTranspose = &Operation{
-		Name: "conv_transpose", Class: Product, Error: numerics.Rounded, Gate: A11Legacy,
-		Doc: "Transposed convolution; weight is [C_in, C_out/groups, taps...].",
-	}
-	OpAvgPool = &Operation{
-		Name: "avg_pool", Class: Pooling, Error: numerics.Rounded, Gate: A11Legacy, Doc: "Mean over windows.",
-	}
-	OpMaxPool = &Operation{
-		Name: "max_pool", Class: Pooling, Gate: A11Legacy, Picks: ofX, Doc: "Largest element of each window.",
-	}
-	OpL2Pool = &Operation{
-		Name: "l2_pool", Class: Pooling, Error: numerics.Rounded, Doc: "Root of the sum of squares over windows.",
-	}
+	OpConv = newOp("conv", Product,
+		"Convolution over one to three spatial dimensions; weight is [C_out, C_in/groups, taps...].").
+		err(numerics.Rounded).gate(A11Legacy)
+	OpConvQuantized = newOp("conv_quantized", Product,
+		"Convolution with weights of nbits bits, scaled and shifted per channel.")
+	OpConvTranspose = newOp("conv_transpose", Product,
+		"Transposed convolution; weight is [C_in, C_out/groups, taps...].").err(numerics.Rounded).gate(A11Legacy)
+	OpAvgPool = newOp("avg_pool", Pooling, "Mean over windows.").err(numerics.Rounded).gate(A11Legacy)
+	OpMaxPool = newOp("max_pool", Pooling, "Largest element of each window.").gate(A11Legacy).picks(ofX...)
+	OpL2Pool  = newOp("l2_pool", Pooling, "Root of the sum of squares over windows.").err(numerics.Rounded)
 )
 
 func inferConv(op *Op) ([]Type, error) {

@@ -2,29 +2,16 @@ package ir
 
 // Elements by index.
 var (
-	OpGather = &Operation{
-		Name: "gather", Class: Movement, Picks: ofX, Doc: "Slices of x along axis, selected by index.",
-	}
-	OpGatherAlongAxis = &Operation{
-		Name: "gather_along_axis", Class: Movement, Picks: ofX,
-		Doc: "Elements of x along axis, selected by the index at the same position.",
-	}
-	OpGatherND = &Operation{
-		Name: "gather_nd", Class: Movement, Picks: ofX,
-		Doc: "Slices of x, selected by coordinates in the last dimension of indices.",
-	}
-	OpScatter = &Operation{
-		Name: "scatter", Class: Scattering, Gate: Never,
-		Doc: "data with slices along axis combined with updates by index.",
-	}
-	OpScatterAlongAxis = &Operation{
-		Name: "scatter_along_axis", Class: Scattering, Gate: Never,
-		Doc: "data with elements along axis combined with updates, selected by the index at the same position.",
-	}
-	OpScatterND = &Operation{
-		Name: "scatter_nd", Class: Scattering, Gate: Never,
-		Doc: "data with slices combined with updates by coordinates.",
-	}
+	OpGather          = newOp("gather", Movement, "Slices of x along axis, selected by index.").picks(ofX...)
+	OpGatherAlongAxis = newOp("gather_along_axis", Movement,
+		"Elements of x along axis, selected by the index at the same position.").picks(ofX...)
+	OpGatherND = newOp("gather_nd", Movement, "Slices of x, selected by coordinates in the last dimension of indices.").
+			picks(ofX...)
+	OpScatter = newOp("scatter", Scattering, "data with slices along axis combined with updates by index.").
+			gate(Never)
+	OpScatterAlongAxis = newOp("scatter_along_axis", Scattering,
+		"data with elements along axis combined with updates, selected by the index at the same position.").gate(Never)
+	OpScatterND = newOp("scatter_nd", Scattering, "data with slices combined with updates by coordinates.").gate(Never)
 )
 
 // Gather is the decoded arguments of gather and gather_along_axis.

@@ -8,42 +8,21 @@ import (
 
 // Resized and resampled images.
 var (
-	OpUpsampleNearestNeighbor = &Operation{
-		Name: "upsample_nearest_neighbor", Class: Movement, Picks: ofX,
-		Doc: "Last two dimensions enlarged, element floor(i n_in/n_out).",
-	}
-	OpResizeNearestNeighbor = &Operation{
-		Name: "resize_nearest_neighbor", Class: Movement, Picks: ofX,
-		Doc: "Last two dimensions resized, element floor(i n_in/n_out).",
-	}
-	OpResizeBilinear = &Operation{
-		Name: "resize_bilinear", Class: Resampling, Error: numerics.Rounded,
-		Doc: "Last two dimensions resized by linear interpolation on the grid of sampling_mode.",
-	}
-	OpCrop = &Operation{
-		Name:  "crop",
-		Class: Movement,
-		Picks: ofX,
-		Doc:   "Last two dimensions cropped at both ends.",
-	}
-	OpAffine = &Operation{
-		Name:  "affine",
-		Class: Resampling,
-		Doc:   "x sampled on an affinely transformed grid.",
-	}
-	OpUpsampleBilinear = &Operation{
-		Name: "upsample_bilinear", Class: Resampling, Error: numerics.Rounded,
-		Doc: "Last two dimensions enlarged by linear interpolation.",
-	}
-	OpResample   = &Operation{Name: "resample", Class: Resampling, Gate: A14, Doc: "x sampled at given coordinates."}
-	OpCropResize = &Operation{
-		Name: "crop_resize", Class: Resampling, Error: numerics.Rounded, Gate: A14,
-		Doc: "Boxes cropped from x and resized to one size.",
-	}
-	OpResize = &Operation{
-		Name: "resize", Class: Resampling, Error: numerics.Rounded,
-		Doc: "Last dimensions resized to those of shape, where 0 keeps a dimension.",
-	}
+	OpUpsampleNearestNeighbor = newOp("upsample_nearest_neighbor", Movement,
+		"Last two dimensions enlarged, element floor(i n_in/n_out).").picks(ofX...)
+	OpResizeNearestNeighbor = newOp("resize_nearest_neighbor", Movement,
+		"Last two dimensions resized, element floor(i n_in/n_out).").picks(ofX...)
+	OpResizeBilinear = newOp("resize_bilinear", Resampling,
+		"Last two dimensions resized by linear interpolation on the grid of sampling_mode.").err(numerics.Rounded)
+	OpCrop             = newOp("crop", Movement, "Last two dimensions cropped at both ends.").picks(ofX...)
+	OpAffine           = newOp("affine", Resampling, "x sampled on an affinely transformed grid.")
+	OpUpsampleBilinear = newOp("upsample_bilinear", Resampling,
+		"Last two dimensions enlarged by linear interpolation.").err(numerics.Rounded)
+	OpResample   = newOp("resample", Resampling, "x sampled at given coordinates.").gate(A14)
+	OpCropResize = newOp("crop_resize", Resampling, "Boxes cropped from x and resized to one size.").
+			err(numerics.Rounded).gate(A14)
+	OpResize = newOp("resize", Resampling, "Last dimensions resized to those of shape, where 0 keeps a dimension.").
+			err(numerics.Rounded)
 )
 
 // spatialSize returns a rule that replaces the last two dimensions.

@@ -4,23 +4,13 @@ import "slices"
 
 // Joins, cuts and margins.
 var (
-	OpConcat = &Operation{
-		Name: "concat", Class: Movement, Gate: A11Legacy, Picks: []ParamName{ParamValues},
-		Doc: "Tensors concatenated along axis; with interleave, one slice of each in turn.",
-	}
-	OpStack = &Operation{
-		Name: "stack", Class: Movement, Picks: []ParamName{ParamValues},
-		Doc: "Tensors of one shape joined along a new axis.",
-	}
-	OpSplit = &Operation{
-		Name: "split", Class: Movement, Picks: ofX, Doc: "x split along axis into equal parts or parts of split_sizes.",
-	}
-	OpTile = &Operation{
-		Name: "tile", Class: Movement, Gate: A13, Picks: ofX, Doc: "x repeated reps times along every dimension.",
-	}
-	OpPad = &Operation{
-		Name: "pad", Class: Movement, Picks: ofX, Doc: "x with elements added around its last dimensions.",
-	}
+	OpConcat = newOp("concat", Movement,
+		"Tensors concatenated along axis; with interleave, one slice of each in turn.").gate(A11Legacy).
+		picks(ParamValues)
+	OpStack = newOp("stack", Movement, "Tensors of one shape joined along a new axis.").picks(ParamValues)
+	OpSplit = newOp("split", Movement, "x split along axis into equal parts or parts of split_sizes.").picks(ofX...)
+	OpTile  = newOp("tile", Movement, "x repeated reps times along every dimension.").gate(A13).picks(ofX...)
+	OpPad   = newOp("pad", Movement, "x with elements added around its last dimensions.").picks(ofX...)
 )
 
 func inferConcat(op *Op) ([]Type, error) {

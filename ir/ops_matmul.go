@@ -4,22 +4,14 @@ import "github.com/zinc-compiler/zinc/numerics"
 
 // Matrix products.
 var (
-	OpLinear = &Operation{
-		Name: "linear", Class: Product, Error: numerics.Rounded, Gate: A11Legacy,
-		Doc: "x times the transpose of weight [D_out, D_in], plus bias.",
-	}
-	OpMatMul = &Operation{
-		Name: "matmul", Class: Product, Error: numerics.Rounded, Gate: A11Legacy,
-		Doc: "Matrix product over the last two dimensions, batches broadcasting.",
-	}
-	OpScaledDotProductAttention = &Operation{
-		Name: "scaled_dot_product_attention", Class: Product, Error: numerics.Rounded, Gate: A13,
-		Doc: "softmax(query key^T / sqrt(E) + mask) value.",
-	}
-	OpEinsum = &Operation{
-		Name: "einsum", Class: Product, Error: numerics.Rounded,
-		Doc: "Sum of products of two tensors, as the equation specifies.",
-	}
+	OpLinear = newOp("linear", Product, "x times the transpose of weight [D_out, D_in], plus bias.").
+			err(numerics.Rounded).gate(A11Legacy)
+	OpMatMul = newOp("matmul", Product, "Matrix product over the last two dimensions, batches broadcasting.").
+			err(numerics.Rounded).gate(A11Legacy)
+	OpScaledDotProductAttention = newOp("scaled_dot_product_attention", Product,
+		"softmax(query key^T / sqrt(E) + mask) value.").err(numerics.Rounded).gate(A13)
+	OpEinsum = newOp("einsum", Product, "Sum of products of two tensors, as the equation specifies.").
+			err(numerics.Rounded)
 )
 
 // MatMul is the decoded arguments of matmul, after its rules for vectors: x is [Batch..., M, K] and

@@ -4,31 +4,20 @@ import "github.com/zinc-compiler/zinc/numerics"
 
 // Normalizations.
 var (
-	OpSoftmax = &Operation{
-		Name: "softmax", Class: Normalization, Error: numerics.Rounded, Gate: A13,
-		Doc: "exp(x) divided by its sum along axis.",
-	}
-	OpBatchNorm = &Operation{
-		Name: "batch_norm", Class: Normalization, Error: numerics.Rounded, Gate: A13,
-		Doc: "gamma (x - mean) / sqrt(variance + epsilon) + beta per channel, with stored statistics.",
-	}
-	OpInstanceNorm = &Operation{
-		Name: "instance_norm", Class: Normalization, Error: numerics.Rounded, Gate: A13,
-		Doc: "x normalised over its spatial dimensions, channel by channel.",
-	}
-	OpL2Norm = &Operation{
-		Name: "l2_norm", Class: Normalization, Error: numerics.Rounded,
-		Doc: "x divided by the root of the sum of squares over the last three dimensions, plus epsilon under " +
-			"the root.",
-	}
-	OpLayerNorm = &Operation{
-		Name: "layer_norm", Class: Normalization, Error: numerics.Rounded, Gate: A13,
-		Doc: "x normalised over axes, then scaled by gamma and shifted by beta.",
-	}
-	OpLocalResponseNorm = &Operation{
-		Name: "local_response_norm", Class: Normalization, Error: numerics.Rounded,
-		Doc: "x divided by a power of the sum of squares over adjacent channels.",
-	}
+	OpSoftmax = newOp("softmax", Normalization, "exp(x) divided by its sum along axis.").err(numerics.Rounded).
+			gate(A13)
+	OpBatchNorm = newOp("batch_norm", Normalization,
+		"gamma (x - mean) / sqrt(variance + epsilon) + beta per channel, with stored statistics.").
+		err(numerics.Rounded).gate(A13)
+	OpInstanceNorm = newOp("instance_norm", Normalization,
+		"x normalised over its spatial dimensions, channel by channel.").err(numerics.Rounded).gate(A13)
+	OpL2Norm = newOp("l2_norm", Normalization,
+		"x divided by the root of the sum of squares over the last three dimensions, plus epsilon under the root.").
+		err(numerics.Rounded)
+	OpLayerNorm = newOp("layer_norm", Normalization,
+		"x normalised over axes, then scaled by gamma and shifted by beta.").err(numerics.Rounded).gate(A13)
+	OpLocalResponseNorm = newOp("local_response_norm", Normalization,
+		"x divided by a power of the sum of squares over adjacent channels.").err(numerics.Rounded)
 )
 
 // inferChannelNorm checks vectors over the channels (dimension 1) of x.

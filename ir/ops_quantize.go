@@ -4,13 +4,9 @@ import "github.com/zinc-compiler/zinc/numerics"
 
 // Quantization.
 var (
-	OpQuantize = &Operation{
-		Name: "quantize", Class: Pointwise, Error: numerics.Rounded,
-		Doc: "input / scale rounded half to even, plus zero_point, clipped to output_dtype.",
-	}
-	OpDequantize = &Operation{
-		Name: "dequantize", Class: Pointwise, Error: numerics.Rounded, Doc: "scale (input - zero_point).",
-	}
+	OpQuantize = newOp("quantize", Pointwise,
+		"input / scale rounded half to even, plus zero_point, clipped to output_dtype.").err(numerics.Rounded)
+	OpDequantize = newOp("dequantize", Pointwise, "scale (input - zero_point).").err(numerics.Rounded)
 )
 
 // perAxis checks scale and zero_point: scalars, or vectors along axis of x.

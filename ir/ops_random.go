@@ -2,17 +2,11 @@ package ir
 
 // Random numbers.
 var (
-	OpRandomBernoulli = &Operation{
-		Name: "random_bernoulli", Class: Randomness, Gate: Never, Doc: "1 with probability prob, else 0.",
-	}
-	OpRandomNormal  = &Operation{Name: "random_normal", Class: Randomness, Gate: Never, Doc: "Normal deviates."}
-	OpRandomUniform = &Operation{
-		Name: "random_uniform", Class: Randomness, Gate: A15, Doc: "Uniform deviates from low to high.",
-	}
-	OpRandomCategorical = &Operation{
-		Name: "random_categorical", Class: Randomness, Gate: Never,
-		Doc: "Categories drawn with the weights in the last dimension of x.",
-	}
+	OpRandomBernoulli   = newOp("random_bernoulli", Randomness, "1 with probability prob, else 0.").gate(Never)
+	OpRandomNormal      = newOp("random_normal", Randomness, "Normal deviates.").gate(Never)
+	OpRandomUniform     = newOp("random_uniform", Randomness, "Uniform deviates from low to high.").gate(A15)
+	OpRandomCategorical = newOp("random_categorical", Randomness,
+		"Categories drawn with the weights in the last dimension of x.").gate(Never)
 )
 
 func inferRandom(first ParamName) func(op *Op) ([]Type, error) {

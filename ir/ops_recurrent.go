@@ -4,19 +4,15 @@ import "github.com/zinc-compiler/zinc/numerics"
 
 // Recurrent layers.
 var (
-	OpLSTM = &Operation{
-		Name: "lstm", Class: Recurrent, Error: numerics.Rounded, Gate: Never,
-		Doc: "Long short-term memory over the first dimension of x; gates i, f, o, z. Returns the outputs, the last " +
-			"h and the last c.",
-	}
-	OpGRU = &Operation{
-		Name: "gru", Class: Recurrent, Error: numerics.Rounded, Gate: Never,
-		Doc: "Gated recurrent unit over the first dimension of x; gates r, o, z. Returns the outputs and the last h.",
-	}
-	OpRNN = &Operation{
-		Name: "rnn", Class: Recurrent, Error: numerics.Rounded, Gate: Never,
-		Doc: "Plain recurrent layer over the first dimension of x. Returns the outputs and the last h.",
-	}
+	OpLSTM = newOp("lstm", Recurrent,
+		"Long short-term memory over the first dimension of x; gates i, f, o, z. Returns the outputs, the last h "+
+			"and the last c.").err(numerics.Rounded).gate(Never)
+	OpGRU = newOp("gru", Recurrent,
+		"Gated recurrent unit over the first dimension of x; gates r, o, z. Returns the outputs and the last h.").
+		err(numerics.Rounded).gate(Never)
+	OpRNN = newOp("rnn", Recurrent,
+		"Plain recurrent layer over the first dimension of x. Returns the outputs and the last h.").
+		err(numerics.Rounded).gate(Never)
 )
 
 // recurrent is the shape rule of lstm, gru and rnn with the given number of

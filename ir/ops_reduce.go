@@ -8,50 +8,26 @@ import (
 
 // Reductions over axes.
 var (
-	OpReduceL1Norm = &Operation{
-		Name: "reduce_l1_norm", Class: Reduction, Error: numerics.Rounded, Gate: A13,
-		Doc: "Sum of absolute values over axes.",
-	}
-	OpReduceL2Norm = &Operation{
-		Name: "reduce_l2_norm", Class: Reduction, Error: numerics.Rounded, Gate: A13,
-		Doc: "Root of the sum of squares over axes.",
-	}
-	OpReduceLogSum = &Operation{
-		Name: "reduce_log_sum", Class: Reduction, Error: numerics.Rounded, Gate: A13,
-		Doc: "Logarithm of the sum over axes.",
-	}
-	OpReduceLogSumExp = &Operation{
-		Name: "reduce_log_sum_exp", Class: Reduction, Error: numerics.Rounded, Gate: A13,
-		Doc: "Logarithm of the sum of exponentials over axes.",
-	}
-	OpReduceMax = &Operation{
-		Name: "reduce_max", Class: Reduction, Error: numerics.Movement, Gate: A13, Doc: "Largest element over axes.",
-	}
-	OpReduceMean = &Operation{
-		Name: "reduce_mean", Class: Reduction, Error: numerics.Rounded, Gate: A13, Doc: "Mean over axes.",
-	}
-	OpReduceMin = &Operation{
-		Name: "reduce_min", Class: Reduction, Error: numerics.Movement, Gate: A13, Doc: "Smallest element over axes.",
-	}
-	OpReduceProd = &Operation{
-		Name: "reduce_prod", Class: Reduction, Error: numerics.Rounded, Gate: Never, Doc: "Product over axes.",
-		Instead: "log, reduce_sum, exp where every element is positive",
-	}
-	OpReduceSum = &Operation{
-		Name: "reduce_sum", Class: Reduction, Error: numerics.Rounded, Gate: A13, Doc: "Sum over axes.",
-	}
-	OpReduceSumSquare = &Operation{
-		Name: "reduce_sum_square", Class: Reduction, Error: numerics.Rounded, Gate: A13,
-		Doc: "Sum of squares over axes.",
-	}
-	OpReduceArgmax = &Operation{
-		Name: "reduce_argmax", Class: Reduction, Error: numerics.Movement, Gate: A15,
-		Doc: "Index of the largest element along axis, the lowest of equal ones.",
-	}
-	OpReduceArgmin = &Operation{
-		Name: "reduce_argmin", Class: Reduction, Error: numerics.Movement, Gate: A15,
-		Doc: "Index of the smallest element along axis, the lowest of equal ones.",
-	}
+	OpReduceL1Norm = newOp("reduce_l1_norm", Reduction, "Sum of absolute values over axes.").err(numerics.Rounded).
+			gate(A13)
+	OpReduceL2Norm = newOp("reduce_l2_norm", Reduction, "Root of the sum of squares over axes.").err(numerics.Rounded).
+			gate(A13)
+	OpReduceLogSum = newOp("reduce_log_sum", Reduction, "Logarithm of the sum over axes.").err(numerics.Rounded).
+			gate(A13)
+	OpReduceLogSumExp = newOp("reduce_log_sum_exp", Reduction, "Logarithm of the sum of exponentials over axes.").
+				err(numerics.Rounded).gate(A13)
+	OpReduceMax  = newOp("reduce_max", Reduction, "Largest element over axes.").err(numerics.Movement).gate(A13)
+	OpReduceMean = newOp("reduce_mean", Reduction, "Mean over axes.").err(numerics.Rounded).gate(A13)
+	OpReduceMin  = newOp("reduce_min", Reduction, "Smallest element over axes.").err(numerics.Movement).gate(A13)
+	OpReduceProd = newOp("reduce_prod", Reduction, "Product over axes.").err(numerics.Rounded).gate(Never).
+			instead("log, reduce_sum, exp where every element is positive")
+	OpReduceSum       = newOp("reduce_sum", Reduction, "Sum over axes.").err(numerics.Rounded).gate(A13)
+	OpReduceSumSquare = newOp("reduce_sum_square", Reduction, "Sum of squares over axes.").err(numerics.Rounded).
+				gate(A13)
+	OpReduceArgmax = newOp("reduce_argmax", Reduction,
+		"Index of the largest element along axis, the lowest of equal ones.").err(numerics.Movement).gate(A15)
+	OpReduceArgmin = newOp("reduce_argmin", Reduction,
+		"Index of the smallest element along axis, the lowest of equal ones.").err(numerics.Movement).gate(A15)
 )
 
 // Reduce is the decoded arguments of a reduction.

@@ -4,29 +4,18 @@ import "slices"
 
 // Other shapes of the same elements.
 var (
-	OpReshape = &Operation{
-		Name: "reshape", Class: Movement, Gate: A11Legacy, Picks: ofX,
-		Doc: "x with another shape; 0 copies the dimension of x at the same position, -1 takes the rest.",
-	}
-	OpExpandDims = &Operation{
-		Name: "expand_dims", Class: Movement, Gate: A11Legacy, Picks: ofX,
-		Doc: "x with dimensions of 1 inserted at axes of the result.",
-	}
-	OpSqueeze = &Operation{
-		Name: "squeeze", Class: Movement, Gate: A11Legacy, Picks: ofX,
-		Doc: "x without those dimensions of axes that are 1, or without all dimensions of 1.",
-	}
-	OpTranspose = &Operation{
-		Name: "transpose", Class: Movement, Gate: A11Legacy, Picks: ofX,
-		Doc: "x with its dimensions in the order perm.",
-	}
-	OpFlatten2D = &Operation{
-		Name: "flatten2d", Class: Movement, Picks: ofX, Doc: "x as a matrix, its dimensions split at axis.",
-	}
-	OpReshapeLike = &Operation{
-		Name: "reshape_like", Class: Movement, Picks: ofX,
-		Doc: "x with a shape composed of dimensions of other tensors.",
-	}
+	OpReshape = newOp("reshape", Movement,
+		"x with another shape; 0 copies the dimension of x at the same position, -1 takes the rest.").gate(A11Legacy).
+		picks(ofX...)
+	OpExpandDims = newOp("expand_dims", Movement, "x with dimensions of 1 inserted at axes of the result.").
+			gate(A11Legacy).picks(ofX...)
+	OpSqueeze = newOp("squeeze", Movement,
+		"x without those dimensions of axes that are 1, or without all dimensions of 1.").gate(A11Legacy).picks(ofX...)
+	OpTranspose = newOp("transpose", Movement, "x with its dimensions in the order perm.").gate(A11Legacy).
+			picks(ofX...)
+	OpFlatten2D   = newOp("flatten2d", Movement, "x as a matrix, its dimensions split at axis.").picks(ofX...)
+	OpReshapeLike = newOp("reshape_like", Movement, "x with a shape composed of dimensions of other tensors.").
+			picks(ofX...)
 )
 
 // ReshapeTarget resolves the shape argument of reshape against x: 0 copies a

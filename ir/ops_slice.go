@@ -2,18 +2,13 @@ package ir
 
 // Parts of a tensor.
 var (
-	OpSliceByIndex = &Operation{
-		Name: "slice_by_index", Class: Movement, Picks: ofX,
-		Doc: "Elements begin to end of every dimension, stride apart; masks ignore a bound or drop a dimension.",
-	}
-	OpSliceBySize = &Operation{
-		Name: "slice_by_size", Class: Movement, Picks: ofX,
-		Doc: "size elements of every dimension from begin; -1 takes the rest.",
-	}
-	OpSliceUpdate = &Operation{
-		Name: "slice_update", Class: Movement, Picks: []ParamName{ParamX, ParamUpdate},
-		Doc: "x with the elements that slice_by_index selects replaced by update.",
-	}
+	OpSliceByIndex = newOp("slice_by_index", Movement,
+		"Elements begin to end of every dimension, stride apart; masks ignore a bound or drop a dimension.").
+		picks(ofX...)
+	OpSliceBySize = newOp("slice_by_size", Movement, "size elements of every dimension from begin; -1 takes the rest.").
+			picks(ofX...)
+	OpSliceUpdate = newOp("slice_update", Movement,
+		"x with the elements that slice_by_index selects replaced by update.").picks(ParamX, ParamUpdate)
 )
 
 // SliceAxis is the part of one dimension that slice_by_index or slice_by_size

@@ -4,19 +4,12 @@ import "github.com/zinc-compiler/zinc/numerics"
 
 // Sorts.
 var (
-	OpArgsort = &Operation{
-		Name: "argsort", Class: Ordering, Error: numerics.Movement,
-		Doc: "Indices that sort x along axis, the lowest first among equal elements.",
-	}
-	OpTopK = &Operation{
-		Name: "topk", Class: Ordering, Error: numerics.Movement,
-		Doc:     "The k largest (ascending: smallest) elements along axis and their indices.",
-		Instead: "move it to the end of the model, where it does not split a dispatch",
-	}
-	OpNonMaximumSuppression = &Operation{
-		Name: "non_maximum_suppression", Class: Ordering,
-		Doc: "Boxes that do not overlap a better one, per batch, at most max_boxes.",
-	}
+	OpArgsort = newOp("argsort", Ordering, "Indices that sort x along axis, the lowest first among equal elements.").
+			err(numerics.Movement)
+	OpTopK = newOp("topk", Ordering, "The k largest (ascending: smallest) elements along axis and their indices.").
+		err(numerics.Movement).instead("move it to the end of the model, where it does not split a dispatch")
+	OpNonMaximumSuppression = newOp("non_maximum_suppression", Ordering,
+		"Boxes that do not overlap a better one, per batch, at most max_boxes.")
 )
 
 func inferTopK(op *Op) ([]Type, error) {

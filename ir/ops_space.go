@@ -2,39 +2,22 @@ package ir
 
 // Elements in other places.
 var (
-	OpDepthToSpace = &Operation{
-		Name: "depth_to_space", Class: Movement, Picks: ofX,
-		Doc: "Channels moved into blocks of space, with the block index outermost: [b, b, C].",
-	}
-	OpPixelShuffle = &Operation{
-		Name: "pixel_shuffle", Class: Movement, Picks: ofX,
-		Doc: "Channels moved into blocks of space, with the block index innermost: [C, r, r].",
-	}
-	OpSpaceToDepth = &Operation{
-		Name: "space_to_depth", Class: Movement, Gate: A13, Picks: ofX,
-		Doc: "Blocks of space moved into channels, the reverse of depth_to_space.",
-	}
-	OpPixelUnshuffle = &Operation{
-		Name: "pixel_unshuffle", Class: Movement, Gate: A13, Picks: ofX,
-		Doc: "Blocks of space moved into channels, the reverse of pixel_shuffle.",
-	}
-	OpSpaceToBatch = &Operation{
-		Name: "space_to_batch", Class: Movement, Picks: ofX, Doc: "Padded blocks of space moved into the batch.",
-	}
-	OpBatchToSpace = &Operation{
-		Name: "batch_to_space", Class: Movement, Picks: ofX, Doc: "Batches moved into blocks of space, then cropped.",
-	}
-	OpSlidingWindows = &Operation{
-		Name: "sliding_windows", Class: Movement, Gate: Never, Picks: ofX,
-		Doc: "Windows of size elements along axis, stride apart, as a new dimension.",
-	}
-	OpReverse = &Operation{
-		Name: "reverse", Class: Movement, Picks: ofX, Doc: "x with the order along axes reversed.",
-	}
-	OpReverseSequence = &Operation{
-		Name: "reverse_sequence", Class: Movement, Gate: Never, Picks: ofX,
-		Doc: "x with the first elements of each sequence reversed.",
-	}
+	OpDepthToSpace = newOp("depth_to_space", Movement,
+		"Channels moved into blocks of space, with the block index outermost: [b, b, C].").picks(ofX...)
+	OpPixelShuffle = newOp("pixel_shuffle", Movement,
+		"Channels moved into blocks of space, with the block index innermost: [C, r, r].").picks(ofX...)
+	OpSpaceToDepth = newOp("space_to_depth", Movement,
+		"Blocks of space moved into channels, the reverse of depth_to_space.").gate(A13).picks(ofX...)
+	OpPixelUnshuffle = newOp("pixel_unshuffle", Movement,
+		"Blocks of space moved into channels, the reverse of pixel_shuffle.").gate(A13).picks(ofX...)
+	OpSpaceToBatch = newOp("space_to_batch", Movement, "Padded blocks of space moved into the batch.").picks(ofX...)
+	OpBatchToSpace = newOp("batch_to_space", Movement, "Batches moved into blocks of space, then cropped.").
+			picks(ofX...)
+	OpSlidingWindows = newOp("sliding_windows", Movement,
+		"Windows of size elements along axis, stride apart, as a new dimension.").gate(Never).picks(ofX...)
+	OpReverse         = newOp("reverse", Movement, "x with the order along axes reversed.").picks(ofX...)
+	OpReverseSequence = newOp("reverse_sequence", Movement, "x with the first elements of each sequence reversed.").
+				gate(Never).picks(ofX...)
 )
 
 // blockOf reads a positive block size.

@@ -4,17 +4,11 @@ import "github.com/zinc-compiler/zinc/numerics"
 
 // Accesses of states.
 var (
-	OpReadState = &Operation{
-		Name: "read_state", Class: StateAccess, Error: numerics.Movement, Doc: "The value of a state.",
-	}
-	OpWriteState = &Operation{
-		Name: "write_state", Class: StateAccess, Error: numerics.Movement,
-		Doc: "Writes a tensor to a state; no result.",
-	}
-	OpCoreMLUpdateState = &Operation{
-		Name: "coreml_update_state", Class: StateAccess, Error: numerics.Movement,
-		Doc: "Writes a tensor to a state and returns the state's value.",
-	}
+	OpReadState  = newOp("read_state", StateAccess, "The value of a state.").err(numerics.Movement)
+	OpWriteState = newOp("write_state", StateAccess, "Writes a tensor to a state; no result.").
+			err(numerics.Movement)
+	OpCoreMLUpdateState = newOp("coreml_update_state", StateAccess,
+		"Writes a tensor to a state and returns the state's value.").err(numerics.Movement)
 )
 
 // StateParams returns the parameter of the state that an operation reads or writes, "" if there is

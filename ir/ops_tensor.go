@@ -8,39 +8,22 @@ import (
 
 // Tensors generated, searched and masked.
 var (
-	OpIdentity = &Operation{Name: "identity", Class: Movement, Picks: ofX, Doc: "x itself."}
-	OpShape    = &Operation{
-		Name: "shape", Class: Filling, Error: numerics.Movement, Gate: Never, Doc: "The dimensions of x.",
-	}
-	OpFill     = &Operation{Name: "fill", Class: Filling, Error: numerics.Movement, Doc: "A tensor of one value."}
-	OpFillLike = &Operation{
-		Name: "fill_like", Class: Filling, Error: numerics.Movement,
-		Doc: "A tensor of one value with the shape of another.",
-	}
-	OpRange1D = &Operation{
-		Name: "range_1d", Class: Filling, Bridge: "a constant made by the host",
-		Doc: "Numbers from start to end, excluding end.",
-	}
-	OpCumsum = &Operation{
-		Name: "cumsum", Class: Ordering, Error: numerics.Rounded,
-		Doc: "Running sum along axis, optionally excluding the element or from the end.",
-	}
-	OpBandPart = &Operation{
-		Name: "band_part", Class: Movement, Gate: Never, Picks: ofX,
-		Doc: "x with elements outside a band around the diagonal set to 0.",
-	}
-	OpNonZero = &Operation{
-		Name: "non_zero", Class: Ordering, Gate: Never, Doc: "Indices of the nonzero elements, one per row.",
-	}
-	OpOneHot = &Operation{
-		Name: "one_hot", Class: Filling, Error: numerics.Movement, Gate: Never,
-		Doc: "on_value at the index along a new axis, off_value elsewhere.",
-	}
-	OpClassify = &Operation{
-		Name: "classify", Class: Ordering, Gate: Never, // its classes are texts or int64, its probabilities fp32
-		Doc:     "The class of the highest probability and the probability of each.",
-		Instead: "make the probabilities an output and choose the class in the application",
-	}
+	OpIdentity = newOp("identity", Movement, "x itself.").picks(ofX...)
+	OpShape    = newOp("shape", Filling, "The dimensions of x.").err(numerics.Movement).gate(Never)
+	OpFill     = newOp("fill", Filling, "A tensor of one value.").err(numerics.Movement)
+	OpFillLike = newOp("fill_like", Filling, "A tensor of one value with the shape of another.").err(numerics.Movement)
+	OpRange1D  = newOp("range_1d", Filling, "Numbers from start to end, excluding end.").
+			bridge("a constant made by the host")
+	OpCumsum = newOp("cumsum", Ordering, "Running sum along axis, optionally excluding the element or from the end.").
+			err(numerics.Rounded)
+	OpBandPart = newOp("band_part", Movement, "x with elements outside a band around the diagonal set to 0.").
+			gate(Never).picks(ofX...)
+	OpNonZero = newOp("non_zero", Ordering, "Indices of the nonzero elements, one per row.").gate(Never)
+	OpOneHot  = newOp("one_hot", Filling, "on_value at the index along a new axis, off_value elsewhere.").
+			err(numerics.Movement).gate(Never)
+	// The classes of classify are texts or int64, its probabilities fp32.
+	OpClassify = newOp("classify", Ordering, "The class of the highest probability and the probability of each.").
+			gate(Never).instead("make the probabilities an output and choose the class in the application")
 )
 
 // rangeLength returns the number of elements of range_1d.

@@ -8,144 +8,72 @@ import (
 
 // Elementwise operations on one tensor.
 var (
-	OpAbs = &Operation{
-		Name: "abs", Class: Pointwise, Error: numerics.Movement, Doc: "Absolute value.",
-		Curve: &Curve{F: of(math.Abs), Extrema: at(0)},
-	}
-	OpAcos = &Operation{
-		Name: "acos", Class: Pointwise, Error: numerics.Table, Gate: Never, Doc: "Arc cosine.",
-		Curve: &Curve{F: of(math.Acos), Domain: unitRange, Extrema: monotone},
-	}
-	OpAsin = &Operation{
-		Name: "asin", Class: Pointwise, Error: numerics.Table, Gate: Never, Doc: "Arc sine.",
-		Curve: &Curve{F: of(math.Asin), Domain: unitRange, Extrema: monotone},
-	}
-	OpAtan = &Operation{
-		Name: "atan", Class: Pointwise, Error: numerics.Table, Doc: "Arc tangent.",
-		Curve: &Curve{F: of(math.Atan), Extrema: monotone, Table: "atan"},
-	}
-	OpAtanh = &Operation{
-		Name: "atanh", Class: Pointwise, Error: numerics.Table, Gate: Never, Doc: "Inverse hyperbolic tangent.",
-		Curve: &Curve{F: of(math.Atanh), Domain: unitRange, Extrema: monotone},
-	}
-	OpCeil = &Operation{
-		Name: "ceil", Class: Pointwise, Error: numerics.Movement, Doc: "Smallest integer >= x.",
-		Curve: &Curve{F: of(math.Ceil), Extrema: monotone},
-	}
-	OpCos = &Operation{
-		Name: "cos", Class: Pointwise, Error: numerics.Table, Gate: A15, Doc: "Cosine.",
-		Curve:   &Curve{F: of(math.Cos)},
-		Instead: "use a table of constants if the argument is a position, as in position embeddings",
-	}
-	OpCosh = &Operation{
-		Name: "cosh", Class: Pointwise, Error: numerics.Table, Gate: Never, Doc: "Hyperbolic cosine.",
-		Curve: &Curve{F: of(math.Cosh), Extrema: at(0)},
-	}
-	OpErf = &Operation{
-		Name: "erf", Class: Pointwise, Error: numerics.Table, Gate: A13, Doc: "Gauss error function.",
-		Curve: &Curve{F: of(math.Erf), Extrema: monotone, Table: "erf"},
-	}
-	OpExp = &Operation{
-		Name: "exp", Class: Pointwise, Error: numerics.Table, Doc: "e to the power x.",
-		Curve: &Curve{F: of(math.Exp), Extrema: monotone, Table: "exp", Relative: true, ZeroTail: true},
-	}
-	OpExp2 = &Operation{
-		Name: "exp2", Class: Pointwise, Error: numerics.Table, Gate: A13, Doc: "2 to the power x.",
-		Curve: &Curve{F: of(math.Exp2), Extrema: monotone, Table: "exp2", Relative: true, ZeroTail: true},
-	}
-	OpFloor = &Operation{
-		Name: "floor", Class: Pointwise, Error: numerics.Movement, Doc: "Largest integer <= x.",
-		Curve: &Curve{F: of(math.Floor), Extrema: monotone},
-	}
-	OpRound = &Operation{
-		Name: "round", Class: Pointwise, Error: numerics.Movement, Doc: "Nearest integer, halves to even.",
-		Curve: &Curve{F: of(math.RoundToEven), Extrema: monotone},
-	}
-	OpSign = &Operation{
-		Name: "sign", Class: Pointwise, Error: numerics.Movement, Doc: "-1, 0 or 1 by the sign of x.",
-		Curve: &Curve{F: of(sign), Extrema: monotone},
-	}
-	OpSin = &Operation{
-		Name: "sin", Class: Pointwise, Error: numerics.Table, Gate: A15, Doc: "Sine.",
-		Curve:   &Curve{F: of(math.Sin)},
-		Instead: "use a table of constants if the argument is a position, as in position embeddings",
-	}
-	OpSinh = &Operation{
-		Name: "sinh", Class: Pointwise, Error: numerics.Table, Gate: Never, Doc: "Hyperbolic sine.",
-		Curve: &Curve{F: of(math.Sinh), Extrema: monotone},
-	}
-	OpSqrt = &Operation{
-		Name: "sqrt", Class: Pointwise, Error: numerics.Rounded, Gate: A13, Doc: "Square root.",
-		Curve: &Curve{F: of(math.Sqrt), Domain: notNegative, Extrema: monotone, Table: "sqrt"},
-	}
-	OpSquare = &Operation{
-		Name: "square", Class: Pointwise, Error: numerics.Rounded, Doc: "x times x.",
-		Curve: &Curve{F: of(func(x float64) float64 { return x * x }), Extrema: at(0)},
-	}
-	OpTan = &Operation{
-		Name: "tan", Class: Pointwise, Error: numerics.Table, Gate: Never, Doc: "Tangent.",
-		Curve: &Curve{F: of(math.Tan)},
-	}
-	OpTanh = &Operation{
-		Name: "tanh", Class: Pointwise, Error: numerics.Table, Gate: A11Legacy, Doc: "Hyperbolic tangent.",
-		Curve: &Curve{F: of(math.Tanh), Extrema: monotone, Table: "tanh"},
-	}
-	OpRelu = &Operation{
-		Name: "relu", Class: Pointwise, Gate: A11Legacy, Picks: ofX, Doc: "x where positive, else 0.",
-		Curve: &Curve{F: of(relu), Extrema: monotone},
-	}
-	OpRelu6 = &Operation{
-		Name: "relu6", Class: Pointwise, Error: numerics.Movement, Doc: "x clamped to 0 and 6.",
-		Curve: &Curve{F: of(func(x float64) float64 { return math.Min(relu(x), 6) }), Extrema: monotone},
-	}
-	OpSigmoid = &Operation{
-		Name: "sigmoid", Class: Pointwise, Error: numerics.Table, Gate: A11Legacy, Doc: "1 / (1 + exp(-x)).",
-		Curve: &Curve{F: of(logistic), Extrema: monotone, Table: "sigmoid", ZeroTail: true},
-	}
-	OpSilu = &Operation{
-		Name: "silu", Class: Pointwise, Error: numerics.Table, Gate: A11Legacy, Doc: "x times its sigmoid.",
-		Curve: &Curve{F: of(silu), Extrema: at(-1.278464535395666), Table: "silu"},
-	}
-	OpSoftplus = &Operation{
-		Name: "softplus", Class: Pointwise, Error: numerics.Table, Doc: "log(1 + exp(x)).",
-		Curve: &Curve{F: of(softplus), Extrema: monotone, Table: "softplus", ZeroTail: true},
-	}
-	OpSoftsign = &Operation{
-		Name: "softsign", Class: Pointwise, Error: numerics.Rounded, Doc: "x / (1 + |x|).",
-		Curve: &Curve{
-			F:       of(func(x float64) float64 { return x / (1 + math.Abs(x)) }),
-			Extrema: monotone,
-		},
-	}
-	OpInverse = &Operation{
-		Name: "inverse", Class: Pointwise, Error: numerics.Rounded, Doc: "1 / (x + epsilon).",
-		Curve: &Curve{
-			F: func(x float64, a []float64) float64 { return 1 / (x + a[0]) }, Params: epsilon, Shift: true,
-			Table: "reciprocal",
-		},
-	}
-	OpLog = &Operation{
-		Name: "log", Class: Pointwise, Error: numerics.Rounded, Doc: "Natural logarithm of x + epsilon.",
-		Curve: &Curve{
-			F: func(x float64, a []float64) float64 { return math.Log(x + a[0]) }, Params: epsilon, Shift: true,
-			Domain: notNegative, Extrema: monotone, Table: "log",
-		},
-	}
-	OpRsqrt = &Operation{
-		Name: "rsqrt", Class: Pointwise, Error: numerics.Rounded, Gate: A13, Doc: "1 / sqrt(x + epsilon).",
-		Curve: &Curve{
-			F: func(x float64, a []float64) float64 { return 1 / math.Sqrt(x+a[0]) }, Params: epsilon, Shift: true,
-			Domain: notNegative, Extrema: monotone, Table: "rsqrt",
-		},
-	}
-	OpLogicalNot = &Operation{
-		Name: "logical_not", Class: Pointwise, Error: numerics.Movement, Doc: "x negated.",
-		Curve: &Curve{F: of(func(x float64) float64 { return 1 - x }), Extrema: monotone},
-	}
-	OpCast = &Operation{
-		Name: "cast", Class: Pointwise, Error: numerics.Rounded,
-		Doc: "x converted to another element type; floats are truncated towards zero for integers.",
-	}
+	OpAbs = newOp("abs", Pointwise, "Absolute value.").err(numerics.Movement).
+		curve(Curve{F: of(math.Abs), Extrema: at(0)})
+	OpAcos = newOp("acos", Pointwise, "Arc cosine.").err(numerics.Table).gate(Never).
+		curve(Curve{F: of(math.Acos), Domain: unitRange, Extrema: monotone})
+	OpAsin = newOp("asin", Pointwise, "Arc sine.").err(numerics.Table).gate(Never).
+		curve(Curve{F: of(math.Asin), Domain: unitRange, Extrema: monotone})
+	OpAtan = newOp("atan", Pointwise, "Arc tangent.").err(numerics.Table).
+		curve(Curve{F: of(math.Atan), Extrema: monotone, Table: "atan"})
+	OpAtanh = newOp("atanh", Pointwise, "Inverse hyperbolic tangent.").err(numerics.Table).gate(Never).
+		curve(Curve{F: of(math.Atanh), Domain: unitRange, Extrema: monotone})
+	OpCeil = newOp("ceil", Pointwise, "Smallest integer >= x.").err(numerics.Movement).
+		curve(Curve{F: of(math.Ceil), Extrema: monotone})
+	OpCos = newOp("cos", Pointwise, "Cosine.").err(numerics.Table).gate(A15).
+		instead("use a table of constants if the argument is a position, as in position embeddings").
+		curve(Curve{F: of(math.Cos)})
+	OpCosh = newOp("cosh", Pointwise, "Hyperbolic cosine.").err(numerics.Table).gate(Never).
+		curve(Curve{F: of(math.Cosh), Extrema: at(0)})
+	OpErf = newOp("erf", Pointwise, "Gauss error function.").err(numerics.Table).gate(A13).
+		curve(Curve{F: of(math.Erf), Extrema: monotone, Table: "erf"})
+	OpExp = newOp("exp", Pointwise, "e to the power x.").err(numerics.Table).
+		curve(Curve{F: of(math.Exp), Extrema: monotone, Table: "exp", Relative: true, ZeroTail: true})
+	OpExp2 = newOp("exp2", Pointwise, "2 to the power x.").err(numerics.Table).gate(A13).
+		curve(Curve{F: of(math.Exp2), Extrema: monotone, Table: "exp2", Relative: true, ZeroTail: true})
+	OpFloor = newOp("floor", Pointwise, "Largest integer <= x.").err(numerics.Movement).
+		curve(Curve{F: of(math.Floor), Extrema: monotone})
+	OpRound = newOp("round", Pointwise, "Nearest integer, halves to even.").err(numerics.Movement).
+		curve(Curve{F: of(math.RoundToEven), Extrema: monotone})
+	OpSign = newOp("sign", Pointwise, "-1, 0 or 1 by the sign of x.").err(numerics.Movement).
+		curve(Curve{F: of(sign), Extrema: monotone})
+	OpSin = newOp("sin", Pointwise, "Sine.").err(numerics.Table).gate(A15).
+		instead("use a table of constants if the argument is a position, as in position embeddings").
+		curve(Curve{F: of(math.Sin)})
+	OpSinh = newOp("sinh", Pointwise, "Hyperbolic sine.").err(numerics.Table).gate(Never).
+		curve(Curve{F: of(math.Sinh), Extrema: monotone})
+	OpSqrt = newOp("sqrt", Pointwise, "Square root.").err(numerics.Rounded).gate(A13).
+		curve(Curve{F: of(math.Sqrt), Domain: notNegative, Extrema: monotone, Table: "sqrt"})
+	OpSquare = newOp("square", Pointwise, "x times x.").err(numerics.Rounded).
+			curve(Curve{F: of(func(x float64) float64 { return x * x }), Extrema: at(0)})
+	OpTan  = newOp("tan", Pointwise, "Tangent.").err(numerics.Table).gate(Never).curve(Curve{F: of(math.Tan)})
+	OpTanh = newOp("tanh", Pointwise, "Hyperbolic tangent.").err(numerics.Table).gate(A11Legacy).
+		curve(Curve{F: of(math.Tanh), Extrema: monotone, Table: "tanh"})
+	OpRelu = newOp("relu", Pointwise, "x where positive, else 0.").gate(A11Legacy).picks(ofX...).
+		curve(Curve{F: of(relu), Extrema: monotone})
+	OpRelu6 = newOp("relu6", Pointwise, "x clamped to 0 and 6.").err(numerics.Movement).
+		curve(Curve{F: of(func(x float64) float64 { return math.Min(relu(x), 6) }), Extrema: monotone})
+	OpSigmoid = newOp("sigmoid", Pointwise, "1 / (1 + exp(-x)).").err(numerics.Table).gate(A11Legacy).
+			curve(Curve{F: of(logistic), Extrema: monotone, Table: "sigmoid", ZeroTail: true})
+	OpSilu = newOp("silu", Pointwise, "x times its sigmoid.").err(numerics.Table).gate(A11Legacy).
+		curve(Curve{F: of(silu), Extrema: at(-1.278464535395666), Table: "silu"})
+	OpSoftplus = newOp("softplus", Pointwise, "log(1 + exp(x)).").err(numerics.Table).
+			curve(Curve{F: of(softplus), Extrema: monotone, Table: "softplus", ZeroTail: true})
+	OpSoftsign = newOp("softsign", Pointwise, "x / (1 + |x|).").err(numerics.Rounded).
+			curve(Curve{F: of(func(x float64) float64 { return x / (1 + math.Abs(x)) }), Extrema: monotone})
+	OpInverse = newOp("inverse", Pointwise, "1 / (x + epsilon).").err(numerics.Rounded).
+			curve(Curve{Params: epsilon, Shift: true, Table: "reciprocal",
+			F: func(x float64, a []float64) float64 { return 1 / (x + a[0]) }})
+	OpLog = newOp("log", Pointwise, "Natural logarithm of x + epsilon.").err(numerics.Rounded).
+		curve(Curve{Params: epsilon, Shift: true, Domain: notNegative, Extrema: monotone, Table: "log",
+			F: func(x float64, a []float64) float64 { return math.Log(x + a[0]) }})
+	OpRsqrt = newOp("rsqrt", Pointwise, "1 / sqrt(x + epsilon).").err(numerics.Rounded).gate(A13).
+		curve(Curve{Params: epsilon, Shift: true, Domain: notNegative, Extrema: monotone, Table: "rsqrt",
+			F: func(x float64, a []float64) float64 { return 1 / math.Sqrt(x+a[0]) }})
+	OpLogicalNot = newOp("logical_not", Pointwise, "x negated.").err(numerics.Movement).
+			curve(Curve{F: of(func(x float64) float64 { return 1 - x }), Extrema: monotone})
+	OpCast = newOp("cast", Pointwise,
+		"x converted to another element type; floats are truncated towards zero for integers.").err(numerics.Rounded)
 )
 
 // unaryForms are the forms of the operations above.

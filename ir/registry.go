@@ -33,6 +33,21 @@ type Operation struct {
 	forms []*OpDef // oldest first
 }
 
+// newOp returns a row of the registry.
+func newOp(name string, class Class, doc string) *Operation {
+	return &Operation{Name: name, Class: class, Doc: doc}
+}
+
+// The methods below set the other columns of a row.
+
+func (o *Operation) err(why numerics.Why) *Operation       { o.Error = why; return o }
+func (o *Operation) gate(first Gate) *Operation            { o.Gate = first; return o }
+func (o *Operation) picks(from ...ParamName) *Operation    { o.Picks = from; return o }
+func (o *Operation) bridge(by string) *Operation           { o.Bridge = by; return o }
+func (o *Operation) instead(describes string) *Operation   { o.Instead = describes; return o }
+func (o *Operation) modes(cs map[string]*Curve) *Operation { o.Modes = cs; return o }
+func (o *Operation) curve(c Curve) *Operation              { o.Curve = &c; return o }
+
 // Exact reports whether the engine's results are exact. Those of an operation on fp16 numbers are then fp16 numbers,
 // truths or indices, and the same in every element type that represents the operands.
 func (o *Operation) Exact() bool { return o.Error == numerics.Movement }

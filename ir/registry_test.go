@@ -25,7 +25,7 @@ func TestRegistryListsEveryOperation(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		declared += len(regexp.MustCompile(`(?m)^\tOp\w+ += &Operation\{`).FindAll(src, -1))
+		declared += len(regexp.MustCompile(`(?m)^\tOp\w+ += newOp\(`).FindAll(src, -1))
 	}
 	if declared != len(Operations) || len(byName) != len(Operations) {
 		t.Errorf("%d operations are declared, %d listed under %d names", declared, len(Operations), len(byName))
