@@ -9,7 +9,7 @@ import (
 
 // attended encloses softmax(query keyT / sqrt(E) + mask) value as passes write it, by these parts from the same
 // operands: of what they compute, only 1/sqrt(E) is rounded, and a mask in fp32, for which it has no bound of its own.
-func attended(s *statement, ts []interp.Tensor) ([]*span, error) {
+func attended(s *statement, ts []interp.Tensor) ([]*enclosure, error) {
 	q, k, v, mask := s.operand(ir.ParamQuery), s.operand(ir.ParamKey), s.operand(ir.ParamValue),
 		s.operand(ir.ParamAttnMask)
 	if mask != nil && mask.t.Type.DType == ir.FP32 {
@@ -48,9 +48,9 @@ func attended(s *statement, ts []interp.Tensor) ([]*span, error) {
 	if err != nil {
 		return nil, err
 	}
-	out, err := softmax(&statement{encloser: s.encloser, op: op, args: map[*ir.Value]*span{x: near}}, shares)
-	if err != nil || out[0].lost {
-		return spansOf(ts, true), err
+	out, err := softmax(&statement{encloser: s.encloser, op: op, args: map[*ir.Value]*enclosure{x: near}}, shares)
+	if err != nil || out[0].unknown {
+		return enclosuresOf(ts, true), err
 	}
 	r := out[0].radius()
 	y := p.do(ir.OpMatMul, like(shares[0], r), mapped(v.t, func(_ int, x float32) float32 { return float32(abs(x)) }),
@@ -58,7 +58,7 @@ func attended(s *statement, ts []interp.Tensor) ([]*span, error) {
 	if p.err != nil {
 		return nil, p.err
 	}
-	return []*span{errs(ts[0], y.View32())}, nil
+	return []*enclosure{errs(ts[0], y.View32())}, nil
 }
 
 // argument is an argument of an operation.

@@ -64,7 +64,7 @@ func tells(bound, scale float64) bool {
 	return percent(bound, scale) <= MaxPercent || bound <= 4*float64(numerics.ULP16(0))
 }
 
-func newStatement(step string, v *ir.Value, op *ir.Op, s *span, got interp.Tensor) (*Statement, error) {
+func newStatement(step string, v *ir.Value, op *ir.Op, s *enclosure, got interp.Tensor) (*Statement, error) {
 	f, unknown, err := s.against(got)
 	if err != nil {
 		return nil, err
@@ -96,25 +96,25 @@ type comparison struct {
 	f       *compile.Function
 	k       kernels
 	mode    numerics.Mode
-	placed  encloser             // of the bytes, from the program that was lowered
-	source  encloser             // of the bytes, from the source
-	passes  encloser             // of the program that was lowered, from the source
-	sources map[string]*ir.Value // values of the source by name
-	lowered map[string]*ir.Value // values of the program that was lowered by name
-	reshape map[string]string    // names in both programs, by that of a value of the lowered one that they reshape
-	begun   map[string]bool      // names of values from which both programs are computed
-	states  map[string]*span     // of the source's function after the calls so far
+	placed  encloser              // of the bytes, from the program that was lowered
+	source  encloser              // of the bytes, from the source
+	passes  encloser              // of the program that was lowered, from the source
+	sources map[string]*ir.Value  // values of the source by name
+	lowered map[string]*ir.Value  // values of the program that was lowered by name
+	reshape map[string]string     // names in both programs, by that of a value of the lowered one that they reshape
+	begun   map[string]bool       // names of values from which both programs are computed
+	states  map[string]*enclosure // of the source's function after the calls so far
 	// choices are results of the source's function in the last call that are chosen by numbers.
 	choices map[string]*chosen
 	given   map[string]interp.Tensor // inputs of the last call
-	earlier map[string]*span         // states before it
+	earlier map[string]*enclosure    // states before it
 	held    map[string]bool          // names of values that tasks store
 	stored  map[string]int           // how often they store one in fp16, which is compared
 	exact   bool                     // no correct run rounds anything
 }
 
 func newComparison(ctx context.Context, f *compile.Function, o *Options) *comparison {
-	c := &comparison{f: f, mode: o.Numerics, exact: o.Exact, states: map[string]*span{}, held: map[string]bool{},
+	c := &comparison{f: f, mode: o.Numerics, exact: o.Exact, states: map[string]*enclosure{}, held: map[string]bool{},
 		begun: map[string]bool{}, stored: map[string]int{},
 		k:       kernels{ctx: ctx, opset: f.Placed.Opset, workers: o.Workers},
 		sources: named(f.Reference), lowered: named(f.Placed), reshape: map[string]string{}}
@@ -220,26 +220,26 @@ type call struct {
 	written    map[string][]*holding // what tasks wrote and is not compared yet, by the name of the value
 	times      map[string]int        // how often tasks wrote a value
 	dying      *dying
-	env        map[string]*span // values of the program that was lowered, as the machine held them
+	env        map[string]*enclosure // values of the program that was lowered, as the machine held them
 	statements map[string][]*Statement
 	order      []*Statement
 	before     map[string]*summary // by the names of values of the program that was lowered
 	// following are the outputs of follow, once hasFollowed.
-	following   map[string]*span
+	following   map[string]*enclosure
 	hasFollowed bool
 	// ahead and behind are values of the source and of the lowered program that the other does not name, computed from
 	// values that both name.
-	ahead, behind map[string]*span
+	ahead, behind map[string]*enclosure
 }
 
 // begin begins the comparison of the statements of a call with these inputs, states among them.
 func (c *comparison) begin(inputs map[string]interp.Tensor) *call {
-	x := &call{comparison: c, env: map[string]*span{}, statements: map[string][]*Statement{},
-		written: map[string][]*holding{}, times: map[string]int{}, ahead: map[string]*span{},
-		behind: map[string]*span{}}
+	x := &call{comparison: c, env: map[string]*enclosure{}, statements: map[string][]*Statement{},
+		written: map[string][]*holding{}, times: map[string]int{}, ahead: map[string]*enclosure{},
+		behind: map[string]*enclosure{}}
 	x.dying = x.lifetimes()
 	for _, v := range c.f.Placed.Body.Params {
-		x.env[v.Name] = &span{t: inputs[v.Name]}
+		x.env[v.Name] = &enclosure{t: inputs[v.Name]}
 	}
 	return x
 }
@@ -319,8 +319,8 @@ func (x *call) add(s *Statement) {
 }
 
 // args returns the enclosures of an operation's operands.
-func args(op *ir.Op, of func(v *ir.Value) (*span, error)) (map[*ir.Value]*span, error) {
-	m := map[*ir.Value]*span{}
+func args(op *ir.Op, of func(v *ir.Value) (*enclosure, error)) (map[*ir.Value]*enclosure, error) {
+	m := map[*ir.Value]*enclosure{}
 	for _, v := range free(op) {
 		s, err := of(v)
 		if err != nil {
@@ -334,7 +334,7 @@ func args(op *ir.Op, of func(v *ir.Value) (*span, error)) (map[*ir.Value]*span, 
 // engine encloses the results of a statement that was lowered and compares them with what tasks wrote, which later
 // statements use.
 func (x *call) engine(op *ir.Op) error {
-	as, err := args(op, func(v *ir.Value) (*span, error) {
+	as, err := args(op, func(v *ir.Value) (*enclosure, error) {
 		if s := x.env[v.Name]; s != nil {
 			return s, nil
 		}
@@ -375,7 +375,7 @@ func (x *call) engine(op *ir.Op) error {
 			}
 			x.add(st)
 			if k == 0 {
-				x.env[v.Name] = &span{t: h.t}
+				x.env[v.Name] = &enclosure{t: h.t}
 			}
 		}
 	}
@@ -421,7 +421,7 @@ func (x *call) measured(v *ir.Value, memo map[string]interp.Tensor) (interp.Tens
 	}
 	for _, a := range free(v.Def) {
 		if s := x.env[a.Name]; s != nil && s.late == nil && s.exact() {
-			memo[a.Name] = (&statement{args: map[*ir.Value]*span{a: s}}).asDeclared(a)
+			memo[a.Name] = (&statement{args: map[*ir.Value]*enclosure{a: s}}).asDeclared(a)
 			continue
 		}
 		if _, ok, err := x.measured(a, memo); err != nil || !ok {
@@ -499,10 +499,10 @@ func (x *call) rewriting(v *ir.Value) error {
 		return err
 	}
 	if v.Type.DType == ir.FP16 && to.t.Type.DType == ir.FP32 {
-		to = &span{t: to.t} // apart from the one that later values are computed from
+		to = &enclosure{t: to.t} // apart from the one that later values are computed from
 		to.limit()
 	}
-	if from.lost && v.Type.DType.IsFloat() {
+	if from.unknown && v.Type.DType.IsFloat() {
 		from = modelled([]interp.Tensor{from.t}, unbounded)[0]
 	}
 	s, err := newStatement(stepPasses, v, w.Def, from, to.t)
@@ -560,10 +560,10 @@ func sameName(a, b *ir.Value) bool { return a.Name == b.Name && a.Type.Equal(b.T
 
 // side is one of two programs whose values are computed from values that both name.
 type side struct {
-	others map[string]*ir.Value // values of the other program
-	memo   map[string]*span     // values of the program itself
-	from   map[string]bool      // names of the values that it is computed from; nil for all that both name
-	shaped bool                 // also from a value whose reshape both name
+	others map[string]*ir.Value  // values of the other program
+	memo   map[string]*enclosure // values of the program itself
+	from   map[string]bool       // names of the values that it is computed from; nil for all that both name
+	shaped bool                  // also from a value whose reshape both name
 }
 
 // begins reports whether a value is one that a side is computed from, and under which name: its own, or that of a
@@ -593,7 +593,7 @@ func (x *call) sides(w, v *ir.Value) (source, lowered *side) {
 	if ok {
 		return source, lowered
 	}
-	lowered = &side{others: x.sources, memo: map[string]*span{}, shaped: true}
+	lowered = &side{others: x.sources, memo: map[string]*enclosure{}, shaped: true}
 	if _, _, ok := equal(); ok {
 		return source, lowered
 	}
@@ -603,8 +603,8 @@ func (x *call) sides(w, v *ir.Value) (source, lowered *side) {
 			clear(a)
 		}
 		from = a
-		source = &side{others: x.lowered, memo: map[string]*span{}, from: from}
-		lowered = &side{others: x.sources, memo: map[string]*span{}, from: from}
+		source = &side{others: x.lowered, memo: map[string]*enclosure{}, from: from}
+		lowered = &side{others: x.sources, memo: map[string]*enclosure{}, from: from}
 	}
 	return source, lowered
 }
@@ -626,12 +626,12 @@ func (x *call) beginnings(v *ir.Value, s *side, names map[string]bool, seen map[
 
 // across computes a value of one program. It encloses it with e or, without e, computes it without errors. It returns
 // nil if an operation before the value is not one of tensors of numbers.
-func (x *call) across(v *ir.Value, in *side, e *encloser) (*span, error) {
+func (x *call) across(v *ir.Value, in *side, e *encloser) (*enclosure, error) {
 	if v.Def == nil || !tensors(v.Def) || len(v.Def.Blocks) > 0 || v.Def.Def.Class == ir.StateAccess {
 		return nil, nil
 	}
 	missing := false
-	as, err := args(v.Def, func(a *ir.Value) (*span, error) {
+	as, err := args(v.Def, func(a *ir.Value) (*enclosure, error) {
 		if _, ok := x.begins(a, in); ok {
 			return x.env[a.Name].middle()
 		}
@@ -644,14 +644,14 @@ func (x *call) across(v *ir.Value, in *side, e *encloser) (*span, error) {
 		}
 		if s == nil {
 			missing = true
-			return &span{}, nil
+			return &enclosure{}, nil
 		}
 		return s, nil
 	})
 	if err != nil || missing {
 		return nil, err
 	}
-	var out []*span
+	var out []*enclosure
 	if e != nil {
 		out, err = e.enclose(v.Def, as)
 	} else {
@@ -660,7 +660,7 @@ func (x *call) across(v *ir.Value, in *side, e *encloser) (*span, error) {
 	if err != nil {
 		return nil, err
 	}
-	var own *span
+	var own *enclosure
 	for i, r := range v.Def.Results {
 		if _, ok := x.begins(r, in); !ok {
 			in.memo[r.Name] = out[i]
@@ -674,7 +674,8 @@ func (x *call) across(v *ir.Value, in *side, e *encloser) (*span, error) {
 
 // endToEnd encloses the values of the source's function without looking at the machine, and returns those of its
 // outputs and states, states under names that begin with statePrefix.
-func (c *comparison) endToEnd(in map[string]interp.Tensor, progress func(done, total int)) (map[string]*span, error) {
+func (c *comparison) endToEnd(in map[string]interp.Tensor,
+	progress func(done, total int)) (map[string]*enclosure, error) {
 	if c.exact {
 		return c.asWritten(in, progress)
 	}
@@ -685,9 +686,10 @@ func (c *comparison) endToEnd(in map[string]interp.Tensor, progress func(done, t
 
 // enclosed encloses the outputs and states of the source's function, from these states before the call. look is called
 // with the results of each statement, which it may replace.
-func (c *comparison) enclosed(in map[string]interp.Tensor, states map[string]*span,
-	look func(op *ir.Op, env map[string]*span, out []*span), progress func(done, total int)) (map[string]*span, error) {
-	f, env := c.f.Reference, map[string]*span{}
+func (c *comparison) enclosed(in map[string]interp.Tensor, states map[string]*enclosure,
+	look func(op *ir.Op, env map[string]*enclosure, out []*enclosure),
+	progress func(done, total int)) (map[string]*enclosure, error) {
+	f, env := c.f.Reference, map[string]*enclosure{}
 	last := map[string]int{}
 	for i, op := range f.Body.Ops {
 		for _, v := range free(op) {
@@ -698,13 +700,13 @@ func (c *comparison) enclosed(in map[string]interp.Tensor, states map[string]*sp
 		last[v.Name] = len(f.Body.Ops)
 	}
 	for _, v := range f.Body.Params {
-		env[v.Name] = &span{t: in[v.Name]}
+		env[v.Name] = &enclosure{t: in[v.Name]}
 		if v.Type.Kind == ir.State && states[v.Name] == nil {
 			t, err := interp.Zeros(ir.TensorOf(v.Type.DType, v.Type.Shape...))
 			if err != nil {
 				return nil, err
 			}
-			states[v.Name] = &span{t: t}
+			states[v.Name] = &enclosure{t: t}
 		}
 	}
 	for i, op := range f.Body.Ops {
@@ -716,7 +718,7 @@ func (c *comparison) enclosed(in map[string]interp.Tensor, states map[string]*sp
 			return nil, err
 		}
 		for k, s := range out {
-			if s.late != nil && s.late.lost() && !chooses(op, op.Results[k]) {
+			if s.late != nil && s.late.unknown() && !chooses(op, op.Results[k]) {
 				continue
 			}
 			if err := s.now(); err != nil {
@@ -730,8 +732,8 @@ func (c *comparison) enclosed(in map[string]interp.Tensor, states map[string]*sp
 				if out[k].late != nil {
 					continue
 				}
-				if out[k].lost || out[k].wide() {
-					env[v.Name] = &span{t: out[k].t, lost: true, mixed: out[k].mixed}
+				if out[k].unknown || out[k].wide() {
+					env[v.Name] = &enclosure{t: out[k].t, unknown: true, mayNaN: out[k].mayNaN}
 				}
 			}
 		}
@@ -744,11 +746,11 @@ func (c *comparison) enclosed(in map[string]interp.Tensor, states map[string]*sp
 			progress(i+1, len(f.Body.Ops))
 		}
 	}
-	res := map[string]*span{}
+	res := map[string]*enclosure{}
 	for _, v := range f.Body.Outputs {
 		res[v.Name] = env[v.Name]
 		if v.IsConst() {
-			res[v.Name] = &span{t: interp.FromConst(v.Const)}
+			res[v.Name] = &enclosure{t: interp.FromConst(v.Const)}
 		}
 	}
 	for n, s := range states {
@@ -763,7 +765,8 @@ func (c *comparison) enclosed(in map[string]interp.Tensor, states map[string]*sp
 }
 
 // asWritten runs the source's function in the interpreter, which rounds as the program declares.
-func (c *comparison) asWritten(in map[string]interp.Tensor, progress func(done, total int)) (map[string]*span, error) {
+func (c *comparison) asWritten(in map[string]interp.Tensor,
+	progress func(done, total int)) (map[string]*enclosure, error) {
 	states := map[string]interp.Tensor{}
 	for n, s := range c.states {
 		states[n] = s.t
@@ -777,19 +780,19 @@ func (c *comparison) asWritten(in map[string]interp.Tensor, progress func(done, 
 	if err != nil {
 		return nil, err
 	}
-	res := map[string]*span{}
+	res := map[string]*enclosure{}
 	for n, t := range out {
-		res[n] = &span{t: t}
+		res[n] = &enclosure{t: t}
 	}
 	for n, t := range states {
-		c.states[n] = &span{t: t}
+		c.states[n] = &enclosure{t: t}
 		res[statePrefix+n] = c.states[n]
 	}
 	return res, nil
 }
 
 // step encloses the results of one statement of the source. States change as statements read and write them.
-func (c *comparison) step(op *ir.Op, env, states map[string]*span) ([]*span, error) {
+func (c *comparison) step(op *ir.Op, env, states map[string]*enclosure) ([]*enclosure, error) {
 	if op.Def.Class == ir.StateAccess {
 		var state, value *ir.Value
 		op.Operands(func(_ *ir.Param, v *ir.Value) {
@@ -805,14 +808,14 @@ func (c *comparison) step(op *ir.Op, env, states map[string]*span) ([]*span, err
 		switch {
 		case value == nil:
 		case value.IsConst():
-			states[state.Name] = &span{t: interp.FromConst(value.Const)}
+			states[state.Name] = &enclosure{t: interp.FromConst(value.Const)}
 		default:
 			states[state.Name] = env[value.Name]
 		}
-		return []*span{states[state.Name]}, nil
+		return []*enclosure{states[state.Name]}, nil
 	}
 	accesses := false
-	as, err := args(op, func(v *ir.Value) (*span, error) {
+	as, err := args(op, func(v *ir.Value) (*enclosure, error) {
 		s := env[v.Name]
 		if v.Type.Kind == ir.State {
 			s, accesses = states[v.Name], true
@@ -833,19 +836,20 @@ func (c *comparison) step(op *ir.Op, env, states map[string]*span) ([]*span, err
 
 // changing runs a statement of the source whose blocks access states. Neither its results nor the states after it are
 // enclosed, as those of other statements with blocks.
-func (c *comparison) changing(op *ir.Op, as map[*ir.Value]*span, states map[string]*span) ([]*span, error) {
+func (c *comparison) changing(op *ir.Op, as map[*ir.Value]*enclosure,
+	states map[string]*enclosure) ([]*enclosure, error) {
 	after := map[string]interp.Tensor{}
 	ts, err := c.k.withStates(op, numerics.IEEE, (&statement{encloser: &c.source, op: op, args: as}).asDeclared, after)
-	mixed := false
+	mayNaN := false
 	for _, s := range as {
-		mixed = mixed || s.mixed
+		mayNaN = mayNaN || s.mayNaN
 	}
 	for n, t := range after {
-		states[n] = &span{t: t, lost: true, mixed: mixed}
+		states[n] = &enclosure{t: t, unknown: true, mayNaN: mayNaN}
 	}
-	out := spansOf(ts, true)
+	out := enclosuresOf(ts, true)
 	for _, s := range out {
-		s.mixed = mixed
+		s.mayNaN = mayNaN
 	}
 	return out, err
 }

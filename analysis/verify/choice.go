@@ -67,7 +67,7 @@ type chosen struct {
 }
 
 // note keeps what a statement of the source chose.
-func (c *comparison) note(op *ir.Op, env map[string]*span, out []*span) {
+func (c *comparison) note(op *ir.Op, env map[string]*enclosure, out []*enclosure) {
 	for i, v := range op.Results {
 		if i >= len(out) || !chooses(op, v) {
 			continue
@@ -120,7 +120,7 @@ func (x *call) choice(name string) *Choice {
 }
 
 // followed returns the result of follow, once for a call.
-func (x *call) followed() (map[string]*span, error) {
+func (x *call) followed() (map[string]*enclosure, error) {
 	if !x.hasFollowed {
 		var err error
 		if x.following, err = x.follow(); err != nil {
@@ -133,9 +133,9 @@ func (x *call) followed() (map[string]*span, error) {
 
 // follow encloses the outputs of the source once more, with the indices that the machine chose where the reference has
 // nearly the same numbers at its own. It returns nil if somewhere it has not.
-func (x *call) follow() (map[string]*span, error) {
+func (x *call) follow() (map[string]*enclosure, error) {
 	near := true
-	end, err := x.enclosed(x.given, maps.Clone(x.earlier), func(op *ir.Op, _ map[string]*span, out []*span) {
+	end, err := x.enclosed(x.given, maps.Clone(x.earlier), func(op *ir.Op, _ map[string]*enclosure, out []*enclosure) {
 		for i, v := range op.Results {
 			if x.choices[v.Name] == nil || x.choices[v.Name].of == nil || v.Type.DType.IsFloat() {
 				continue
@@ -145,7 +145,7 @@ func (x *call) follow() (map[string]*span, error) {
 					MaxPercent/100.0*largestOf(*x.choices[v.Name].of)
 				return near
 			})
-			out[i] = &span{t: x.env[v.Name].t}
+			out[i] = &enclosure{t: x.env[v.Name].t}
 		}
 	}, nil)
 	if !near {

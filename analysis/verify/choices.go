@@ -7,24 +7,24 @@ import (
 
 // cast is the rule of conversions. One between floats is the identity here: what is stored is rounded when it is
 // compared, and what is not stored by rounding.
-func cast(s *statement, ts []interp.Tensor) ([]*span, error) {
+func cast(s *statement, ts []interp.Tensor) ([]*enclosure, error) {
 	x := s.operand(ir.ParamX)
 	from, to := s.op.Arg(ir.ParamX).Type.DType, s.op.Results[0].Type.DType
 	if !to.IsFloat() {
 		return steps()(s, ts)
 	}
-	out := &span{t: ts[0], lo: x.lo, hi: x.hi}
+	out := &enclosure{t: ts[0], lo: x.lo, hi: x.hi}
 	if narrow(to) && !narrow(from) && out.lo != nil {
 		out.lo, out.hi = append([]float32(nil), x.lo...), append([]float32(nil), x.hi...)
 		out.scale(halfUnit, tiny)
 	}
-	return []*span{out}, nil
+	return []*enclosure{out}, nil
 }
 
 // choose is the rule of select: either operand where the condition may be both.
-func choose(s *statement, ts []interp.Tensor) ([]*span, error) {
+func choose(s *statement, ts []interp.Tensor) ([]*enclosure, error) {
 	if !s.inexact() {
-		return spansOf(ts, false), nil
+		return enclosuresOf(ts, false), nil
 	}
 	cond := s.op.Arg(ir.ParamCond)
 	var all []map[*ir.Value]interp.Tensor
@@ -46,9 +46,9 @@ func choose(s *statement, ts []interp.Tensor) ([]*span, error) {
 }
 
 // equal is the rule of comparisons for equality: enclosures that overlap may be equal or not.
-func equal(s *statement, ts []interp.Tensor) ([]*span, error) {
+func equal(s *statement, ts []interp.Tensor) ([]*enclosure, error) {
 	if !s.inexact() {
-		return spansOf(ts, false), nil
+		return enclosuresOf(ts, false), nil
 	}
 	// x < y and x > y, each for the ends that make it least likely, decide where the two cannot be equal.
 	never, err := s.apart(ts[0])
@@ -56,7 +56,7 @@ func equal(s *statement, ts []interp.Tensor) ([]*span, error) {
 		return nil, err
 	}
 	v := ts[0].Floats32()
-	out := &span{t: ts[0], lo: make([]float32, len(v)), hi: make([]float32, len(v))}
+	out := &enclosure{t: ts[0], lo: make([]float32, len(v)), hi: make([]float32, len(v))}
 	for i := range v {
 		if never[i] {
 			out.lo[i], out.hi[i] = v[i], v[i]
@@ -64,7 +64,7 @@ func equal(s *statement, ts []interp.Tensor) ([]*span, error) {
 		}
 		out.hi[i] = 1
 	}
-	return []*span{out}, nil
+	return []*enclosure{out}, nil
 }
 
 // apart reports for each element of a comparison whether the enclosures of its operands are disjoint.
@@ -98,14 +98,14 @@ func (s *statement) apart(t interp.Tensor) ([]bool, error) {
 
 // pick is the rule of operations whose results are places: a place is known only if the operand is. The elements that
 // topk returns are between those of the ends.
-func pick(s *statement, ts []interp.Tensor) ([]*span, error) {
+func pick(s *statement, ts []interp.Tensor) ([]*enclosure, error) {
 	out, err := steps()(s, ts)
 	if err != nil || !s.inexact() {
 		return out, err
 	}
 	for i, v := range s.op.Results {
 		if !v.Type.DType.IsFloat() {
-			out[i] = &span{t: ts[i], lost: true}
+			out[i] = &enclosure{t: ts[i], unknown: true}
 		}
 	}
 	return out, nil

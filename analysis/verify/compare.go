@@ -114,12 +114,12 @@ func distance(a, b float64) float64 {
 func units(d, at float64) Number { return Number(d / float64(numerics.ULP16(float32(at)))) }
 
 // output returns the comparison of an output: got with its enclosure end to end, and the statements before it.
-func (x *call) output(name string, v *ir.Value, got interp.Tensor, end *span, exact bool) (Output, error) {
+func (x *call) output(name string, v *ir.Value, got interp.Tensor, end *enclosure, exact bool) (Output, error) {
 	if !got.Type.Equal(end.t.Type) && (got.Type.Elems() != end.t.Type.Elems() || !narrow(got.Type.DType)) {
 		return Output{}, fmt.Errorf("output %s: the pair returns %s, the source %s", name, got.Type, end.t.Type)
 	}
 	if exact {
-		end = &span{t: end.t}
+		end = &enclosure{t: end.t}
 	}
 	f := end.compare(got)
 	d := got.Type.DType
@@ -138,7 +138,7 @@ func (x *call) output(name string, v *ir.Value, got interp.Tensor, end *span, ex
 	if departs || !tells(f.maxAbs, f.scale) {
 		out.Choice = x.choice(name)
 	}
-	if end.lost || !tells(f.bound, f.scale) {
+	if end.unknown || !tells(f.bound, f.scale) {
 		out.By, out.Bound, out.BoundPercent = Statements, 0, 0
 		if s := before.widest; s != nil {
 			out.Bound, out.BoundPercent, scale, bounded = s.Bound, s.BoundPercent, float64(s.Scale), s.typ

@@ -12,16 +12,16 @@ import (
 )
 
 // curve is the rule of functions of one number: between extrema they are monotone.
-func curve(s *statement, ts []interp.Tensor) ([]*span, error) {
+func curve(s *statement, ts []interp.Tensor) ([]*enclosure, error) {
 	k, v := ir.CurveOf(s.op), s.op.Arg(ir.ParamX)
 	if v == nil || v.IsConst() {
-		return spansOf(ts, true), nil
+		return enclosuresOf(ts, true), nil
 	}
 	a := s.of(v)
 	params, known := curveParams(s.op, k)
-	out := spansOf(ts, false)
+	out := enclosuresOf(ts, false)
 	tables := s.tables(s.op)
-	if len(tables) > 0 && s.rounding(v.Def) > 0 && !a.lost {
+	if len(tables) > 0 && s.rounding(v.Def) > 0 && !a.unknown {
 		// The sum may be rounded before it enters the table.
 		b := *a
 		b.lo, b.hi = slices.Clone(a.lo), slices.Clone(a.hi)
@@ -32,9 +32,9 @@ func curve(s *statement, ts []interp.Tensor) ([]*span, error) {
 		switch {
 		case s.op.Is(ir.OpSin, ir.OpCos):
 			r := a.radius()
-			out = []*span{around(ts[0], func(i int, _ float64) float64 { return float64(r[i]) })}
+			out = []*enclosure{around(ts[0], func(i int, _ float64) float64 { return float64(r[i]) })}
 		case k.Channels || !known || k.Extrema == nil && !s.oneSide(a, params):
-			return spansOf(ts, true), nil
+			return enclosuresOf(ts, true), nil
 		default:
 			var err error
 			if out, err = steps()(s.replaced(v, a), ts); err != nil {
@@ -50,16 +50,16 @@ func curve(s *statement, ts []interp.Tensor) ([]*span, error) {
 	}
 	for _, t := range tables {
 		if !s.tabulated(out[0], a, t, k, params) {
-			return spansOf(ts, true), nil
+			return enclosuresOf(ts, true), nil
 		}
 	}
 	return out, nil
 }
 
 // replaced returns the statement with another enclosure of an operand.
-func (s *statement) replaced(v *ir.Value, a *span) *statement {
+func (s *statement) replaced(v *ir.Value, a *enclosure) *statement {
 	c := *s
-	c.args = map[*ir.Value]*span{}
+	c.args = map[*ir.Value]*enclosure{}
 	for w, b := range s.args {
 		c.args[w] = b
 	}
@@ -80,7 +80,7 @@ func curveParams(op *ir.Op, k *ir.Curve) (ps []float64, ok bool) {
 }
 
 // oneSide reports whether no enclosure of 1/(x+epsilon) contains the pole.
-func (s *statement) oneSide(a *span, params []float64) bool {
+func (s *statement) oneSide(a *enclosure, params []float64) bool {
 	if !s.op.Is(ir.OpInverse) || len(params) != 1 {
 		return false
 	}
@@ -93,7 +93,7 @@ func (s *statement) oneSide(a *span, params []float64) bool {
 }
 
 // extrema includes the values at the extrema of a curve that are inside the enclosure of its operand.
-func (s *span) extrema(a *span, k *ir.Curve, params []float64) {
+func (s *enclosure) extrema(a *enclosure, k *ir.Curve, params []float64) {
 	for _, t := range k.Extrema(params) {
 		y := float32(k.F(t, params))
 		for i := range s.lo {
@@ -106,7 +106,7 @@ func (s *span) extrema(a *span, k *ir.Curve, params []float64) {
 
 // tabulated adds the signed error of a lookup table near the operand a. It reports false if the table states none
 // there.
-func (s *statement) tabulated(y, a *span, t lower.TableUse, k *ir.Curve, params []float64) bool {
+func (s *statement) tabulated(y, a *enclosure, t lower.TableUse, k *ir.Curve, params []float64) bool {
 	shift, slack, part := 0.0, 0.0, 0.0
 	if t.Table.Scale != td.HalfOne {
 		// The argument is a multiple of x, rounded or not.
@@ -121,7 +121,7 @@ func (s *statement) tabulated(y, a *span, t lower.TableUse, k *ir.Curve, params 
 	lo, hi := a.ends()
 	ylo, yhi := y.ends()
 	worst := t.Worst()
-	out := &span{t: y.t, lo: append([]float32(nil), ylo...), hi: append([]float32(nil), yhi...)}
+	out := &enclosure{t: y.t, lo: append([]float32(nil), ylo...), hi: append([]float32(nil), yhi...)}
 	for i := range lo {
 		// A table has numbers of its own for infinities: softplus of infinity is 0.
 		for _, x := range [2]float32{lo[i], hi[i]} {

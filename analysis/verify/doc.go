@@ -9,7 +9,7 @@
 // interpreter's.
 //
 // Invariants: the engine sees only the bytes of the pair, the interpreter only operations and their operands. A bound
-// is an enclosure (span) of what the arithmetic may return: roundings, sums in the engine's order, the signed errors of
+// is an enclosure of what the arithmetic may return: roundings, sums in the engine's order, the signed errors of
 // lookup tables. It is computed from the operands of a statement and never from its result, and nothing is sampled.
 // docs/numerics.md has the rules. The same program, options and seed give the same result on any number of workers.
 package verify

@@ -50,54 +50,55 @@ type encloser struct {
 type statement struct {
 	*encloser
 	op   *ir.Op
-	args map[*ir.Value]*span
+	args map[*ir.Value]*enclosure
 	rel  float64 // the relative error of the result besides that of its enclosure, which the rule leaves out
 }
 
 // operand returns the enclosure of an argument, or nil if it is absent.
-func (s *statement) operand(p ir.ParamName) *span { return s.of(s.op.Arg(p)) }
+func (s *statement) operand(p ir.ParamName) *enclosure { return s.of(s.op.Arg(p)) }
 
-func (s *statement) of(v *ir.Value) *span {
+func (s *statement) of(v *ir.Value) *enclosure {
 	switch {
 	case v == nil:
 		return nil
 	case v.IsConst():
-		return &span{t: interp.FromConst(v.Const)}
+		return &enclosure{t: interp.FromConst(v.Const)}
 	}
 	return s.args[v]
 }
 
 // enclose returns the enclosures of the operation's results. One that is large is computed later, in pieces, where that
 // is possible; all others are computed now.
-func (e *encloser) enclose(op *ir.Op, args map[*ir.Value]*span) ([]*span, error) {
+func (e *encloser) enclose(op *ir.Op, args map[*ir.Value]*enclosure) ([]*enclosure, error) {
 	s, err := delay(e, &e.kernels, op, args)
 	switch {
 	case err != nil:
 		return nil, err
 	case s != nil:
-		return []*span{s}, nil
+		return []*enclosure{s}, nil
 	}
 	return e.results(op, args)
 }
 
 // results returns the enclosures of the operation's results from operands that are computed. What the program stores as
 // fp16 overflows as fp16 does; a machine that does not store it may not overflow, so the other end stays.
-func (e *encloser) results(op *ir.Op, args map[*ir.Value]*span) ([]*span, error) {
+func (e *encloser) results(op *ir.Op, args map[*ir.Value]*enclosure) ([]*enclosure, error) {
 	if err := room(op, args); err != nil {
 		return nil, err
 	}
 	out, err := e.unlimited(op, args)
-	mixed := false
+	mayNaN := false
 	for _, v := range free(op) {
 		a := args[v]
-		mixed = mixed || a.mixed || op.Place.Rule == passes.RuleDecomposed && a.infinite()
+		mayNaN = mayNaN || a.mayNaN || op.Place.Rule == passes.RuleDecomposed && a.infinite()
 	}
 	for i, s := range out {
-		s.mixed = mixed
+		s.mayNaN = mayNaN
 		if op.Results[i].Type.DType == ir.FP16 && s.t.Type.DType == ir.FP32 {
 			s.limit()
 		}
-		if e.decomposed && e.flush && op.Def.Class == ir.Movement && op.Place.Rule == passes.RuleDecomposed && !s.lost {
+		moved := op.Def.Class == ir.Movement && op.Place.Rule == passes.RuleDecomposed
+		if e.decomposed && e.flush && moved && !s.unknown {
 			s.flushed() // by a product with a matrix that selects
 		}
 	}
@@ -112,7 +113,7 @@ const (
 )
 
 // room returns an error if there is no memory for the enclosures of a statement.
-func room(op *ir.Op, args map[*ir.Value]*span) error {
+func room(op *ir.Op, args map[*ir.Value]*enclosure) error {
 	n := int64(0)
 	for _, v := range op.Results {
 		n += resultBytes * max(v.Type.Elems(), 0)
@@ -139,15 +140,15 @@ func held(t interp.Tensor) int64 {
 }
 
 // unlimited returns the enclosures in numbers without a limit.
-func (e *encloser) unlimited(op *ir.Op, args map[*ir.Value]*span) ([]*span, error) {
+func (e *encloser) unlimited(op *ir.Op, args map[*ir.Value]*enclosure) ([]*enclosure, error) {
 	s := &statement{encloser: e, op: op, args: args}
-	exact, lost, undefined := true, false, false
+	exact, unknown, undefined := true, false, false
 	for _, v := range free(op) {
 		if givesShape(op, v) {
 			continue
 		}
 		exact = exact && args[v].exact()
-		lost = lost || args[v].lost
+		unknown = unknown || args[v].unknown
 		undefined = undefined || op.Def.Class != ir.Movement && args[v].undefined()
 	}
 	rule := rules[op.Def.Operation]
@@ -158,22 +159,22 @@ func (e *encloser) unlimited(op *ir.Op, args map[*ir.Value]*span) ([]*span, erro
 	if plain(op) || cpu && (e.literal || rule == nil) {
 		ts, err := e.declared(op, numerics.IEEE, s.asDeclared)
 		// Passes may have changed what is inside blocks.
-		return spansOf(ts, !exact || e.decomposed && (len(op.Blocks) > 0 || undefined)), err
+		return enclosuresOf(ts, !exact || e.decomposed && (len(op.Blocks) > 0 || undefined)), err
 	}
 	ts, err := e.wide(op, s.middles())
 	if err != nil {
 		return nil, err
 	}
 	if e.bare {
-		return spansOf(ts, false), nil
+		return enclosuresOf(ts, false), nil
 	}
-	if lost || undefined {
-		return spansOf(ts, true), nil
+	if unknown || undefined {
+		return enclosuresOf(ts, true), nil
 	}
 	switch {
 	case rule != nil && !(e.decomposed && ir.CurveOf(op) != nil && len(passes.DecompositionsOf(op.Def.Operation)) > 0):
 	case rule != nil: // several roundings
-		return spansOf(ts, true), nil
+		return enclosuresOf(ts, true), nil
 	case op.Def.Error == numerics.Movement && s.certain():
 		rule = steps()
 	case exact && e.unknown >= 0 && op.Is(ir.OpScaledDotProductAttention):
@@ -181,11 +182,11 @@ func (e *encloser) unlimited(op *ir.Op, args map[*ir.Value]*span) ([]*span, erro
 	case exact && e.unknown >= 0 && op.Results[0].Type.DType.IsFloat():
 		return modelled(ts, e.unknown), nil
 	default:
-		return spansOf(ts, !exact || op.Def.Error != numerics.Movement && s.isEngine()), nil
+		return enclosuresOf(ts, !exact || op.Def.Error != numerics.Movement && s.isEngine()), nil
 	}
 	out, err := rule(s, ts)
 	for i := range out {
-		if (out[i].lo != nil || s.rel > 0) && !out[i].lost && op.Results[i].Type.DType.IsFloat() {
+		if (out[i].lo != nil || s.rel > 0) && !out[i].unknown && op.Results[i].Type.DType.IsFloat() {
 			r := e.rounding(op)
 			floor := 0.0
 			if r > 0 {
@@ -254,17 +255,17 @@ func (s *statement) middles() map[*ir.Value]interp.Tensor {
 	return m
 }
 
-func spansOf(ts []interp.Tensor, lost bool) []*span {
-	out := make([]*span, len(ts))
+func enclosuresOf(ts []interp.Tensor, unknown bool) []*enclosure {
+	out := make([]*enclosure, len(ts))
 	for i, t := range ts {
-		out[i] = &span{t: t, lost: lost}
+		out[i] = &enclosure{t: t, unknown: unknown}
 	}
 	return out
 }
 
 // modelled encloses results within a part of their scale.
-func modelled(ts []interp.Tensor, part float64) []*span {
-	out := make([]*span, len(ts))
+func modelled(ts []interp.Tensor, part float64) []*enclosure {
+	out := make([]*enclosure, len(ts))
 	for i, t := range ts {
 		most := largestOf(t)
 		out[i] = around(t, func(int, float64) float64 { return part * most })

@@ -160,13 +160,13 @@ func (k *kernels) wide(op *ir.Op, with map[*ir.Value]interp.Tensor) ([]interp.Te
 }
 
 // results returns the results of an operation without errors. One that is large is computed later, in pieces.
-func (k *kernels) results(op *ir.Op, args map[*ir.Value]*span) ([]*span, error) {
+func (k *kernels) results(op *ir.Op, args map[*ir.Value]*enclosure) ([]*enclosure, error) {
 	s, err := delay(nil, k, op, args)
 	switch {
 	case err != nil:
 		return nil, err
 	case s != nil:
-		return []*span{s}, nil
+		return []*enclosure{s}, nil
 	}
 	var ts []interp.Tensor
 	of := &statement{op: op, args: args}
@@ -175,7 +175,7 @@ func (k *kernels) results(op *ir.Op, args map[*ir.Value]*span) ([]*span, error) 
 	} else {
 		ts, err = k.wide(op, of.middles())
 	}
-	return spansOf(ts, false), err
+	return enclosuresOf(ts, false), err
 }
 
 // run runs a function and returns its outputs in order. It sets the states, unless they are nil.

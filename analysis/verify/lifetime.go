@@ -24,13 +24,13 @@ func (x *call) lifetimes() *dying {
 		}
 	}
 	for _, v := range x.f.Placed.Body.Params {
-		x.env[v.Name] = &span{}
+		x.env[v.Name] = &enclosure{}
 	}
 	for i, op := range ops {
 		measured(op, i)
 		for _, v := range op.Results {
 			env[v.Name] = i
-			x.env[v.Name] = &span{}
+			x.env[v.Name] = &enclosure{}
 		}
 		for _, v := range op.Results {
 			w := x.rewritten(v)
@@ -86,7 +86,7 @@ func (x *call) forget(i int) {
 	d := x.dying
 	for _, name := range d.env[i] {
 		if x.env[name] != nil {
-			x.env[name] = &span{}
+			x.env[name] = &enclosure{}
 		}
 	}
 	for _, name := range d.ahead[i] {

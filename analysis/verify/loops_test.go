@@ -56,7 +56,7 @@ func TestLoopsOverListsAgreeWithTheInterpreter(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, v := range r.Reference.Body.Outputs {
-		f := (&span{t: want[v.Name]}).compare(got[v.Name])
+		f := (&enclosure{t: want[v.Name]}).compare(got[v.Name])
 		// The program is fp32, so nothing runs on the engine and no value may differ.
 		if !f.pass || f.maxAbs != 0 || !(f.scale > 0.1) {
 			t.Errorf("%s: %+v", v.Name, f)

@@ -42,11 +42,11 @@ func lines(shape []int64, axes []int, f func(at []int)) {
 
 // softmax is the rule of exp(x - max) / sum. The engine rounds the difference to fp16, takes the power and perhaps the
 // reciprocal of the sum from tables, and rounds the power and the reciprocal.
-func softmax(s *statement, ts []interp.Tensor) ([]*span, error) {
+func softmax(s *statement, ts []interp.Tensor) ([]*enclosure, error) {
 	x := s.operand(ir.ParamX)
 	axis, err := ir.AxisAttr(s.op, ir.ParamAxis, x.t.Type.Rank())
 	if err != nil {
-		return spansOf(ts, true), nil
+		return enclosuresOf(ts, true), nil
 	}
 	table, eng, elems := s.relative(), s.onEngine(), ts[0].Elems()
 	n := lane{v: x.numbers(), r: x.radius(), y: ts[0].View32(), lo: make([]float32, elems), hi: make([]float32, elems),
@@ -58,7 +58,7 @@ func softmax(s *statement, ts []interp.Tensor) ([]*span, error) {
 			n.enclose(at + i)
 		}
 	}
-	return []*span{{t: ts[0], lo: n.lo, hi: n.hi}}, nil
+	return []*enclosure{{t: ts[0], lo: n.lo, hi: n.hi}}, nil
 }
 
 // lane is the numbers of a softmax.
@@ -150,15 +150,15 @@ func (n *lane) enclose(first int) {
 
 // layerNorm is the rule of (x - mean) / sqrt(variance + epsilon) * gamma + beta. The engine rounds the mean, the
 // reciprocal deviation, the quotient and its product with gamma to fp16.
-func layerNorm(s *statement, ts []interp.Tensor) ([]*span, error) {
+func layerNorm(s *statement, ts []interp.Tensor) ([]*enclosure, error) {
 	x := s.operand(ir.ParamX)
 	axes, err := ir.LayerNormAxes(s.op)
 	if err != nil {
-		return spansOf(ts, true), nil
+		return enclosuresOf(ts, true), nil
 	}
 	epsilon, ok := ir.ArgFloat(s.op, ir.ParamEpsilon)
 	if !ok {
-		return spansOf(ts, true), nil
+		return enclosuresOf(ts, true), nil
 	}
 	n := norm{part: s.sum + s.constants, epsilon: epsilon, eng: s.onEngine(), constants: s.constants}
 	for _, p := range []struct {
@@ -167,7 +167,7 @@ func layerNorm(s *statement, ts []interp.Tensor) ([]*span, error) {
 	}{{ir.ParamGamma, &n.gamma}, {ir.ParamBeta, &n.beta}} {
 		if a := s.operand(p.name); a != nil {
 			if !a.exact() {
-				return spansOf(ts, true), nil
+				return enclosuresOf(ts, true), nil
 			}
 			*p.to = a.numbers()
 		}
@@ -175,7 +175,7 @@ func layerNorm(s *statement, ts []interp.Tensor) ([]*span, error) {
 	n.v, n.r = x.numbers(), x.radius()
 	radius := make([]float64, len(n.v))
 	lines(x.t.Type.Shape, axes, func(at []int) { n.line(at, radius) })
-	return []*span{around(ts[0], func(i int, y float64) float64 { return radius[i] + fuzz*math.Abs(y) })}, nil
+	return []*enclosure{around(ts[0], func(i int, y float64) float64 { return radius[i] + fuzz*math.Abs(y) })}, nil
 }
 
 // norm is the numbers of a normalisation.
@@ -239,10 +239,10 @@ func (n *norm) line(at []int, radius []float64) {
 
 // batchNorm is the rule of gamma (x - mean) / sqrt(variance + epsilon) + beta. Passes write it as a factor and an
 // addend, both rounded to fp16, or fold them into weights.
-func batchNorm(s *statement, ts []interp.Tensor) ([]*span, error) {
+func batchNorm(s *statement, ts []interp.Tensor) ([]*enclosure, error) {
 	part := 3 * halfUnit
 	x := s.op.Arg(ir.ParamX)
-	with := map[*ir.Value]interp.Tensor{x: s.spreads(s.of(x), part)}
+	with := map[*ir.Value]interp.Tensor{x: s.errorBound(s.of(x), part)}
 	change := func(p ir.ParamName, f func(y float64) float64) {
 		v := s.op.Arg(p)
 		if v == nil {
@@ -258,5 +258,5 @@ func batchNorm(s *statement, ts []interp.Tensor) ([]*span, error) {
 		return nil, err
 	}
 	r := rs[0].View32()
-	return []*span{around(ts[0], func(i int, _ float64) float64 { return float64(r[i]) })}, nil
+	return []*enclosure{around(ts[0], func(i int, _ float64) float64 { return float64(r[i]) })}, nil
 }

@@ -24,7 +24,7 @@ type late struct {
 	e     *encloser // nil for a value without errors
 	k     *kernels
 	op    *ir.Op
-	args  map[*ir.Value]*span
+	args  map[*ir.Value]*enclosure
 	rows  rows
 	taken bool // an operation reads it; for a second one it is computed
 	keep  bool // the value without errors is kept when the pieces are computed
@@ -170,7 +170,7 @@ func lastCut(op *ir.Op) rows {
 
 // delay returns the result of an operation as one that is computed later, or nil if that is not possible or not worth
 // while; then all operands are computed. Without an encloser the result has no errors.
-func delay(e *encloser, k *kernels, op *ir.Op, args map[*ir.Value]*span) (*span, error) {
+func delay(e *encloser, k *kernels, op *ir.Op, args map[*ir.Value]*enclosure) (*enclosure, error) {
 	w := cutOf(op, args)
 	for v, a := range args {
 		if a.late == nil {
@@ -197,13 +197,13 @@ func delay(e *encloser, k *kernels, op *ir.Op, args map[*ir.Value]*span) (*span,
 			a.late.taken = true
 		}
 	}
-	return &span{late: &late{e: e, k: k, op: op, args: args, rows: w}}, nil
+	return &enclosure{late: &late{e: e, k: k, op: op, args: args, rows: w}}, nil
 }
 
-// lost reports that no enclosure of the result will be known, since none of an operand is.
-func (l *late) lost() bool {
+// unknown reports that no enclosure of the result will be known, since that of an operand is unknown.
+func (l *late) unknown() bool {
 	for _, a := range l.args {
-		if a.lost || a.late != nil && a.late.lost() {
+		if a.unknown || a.late != nil && a.late.unknown() {
 			return true
 		}
 	}
@@ -211,7 +211,7 @@ func (l *late) lost() bool {
 }
 
 // cutOf says how an operation on these operands is cut.
-func cutOf(op *ir.Op, args map[*ir.Value]*span) rows {
+func cutOf(op *ir.Op, args map[*ir.Value]*enclosure) rows {
 	none := rows{axis: -1}
 	if len(op.Results) != 1 || plain(op) || op.Results[0].Type.Elems() < 8*pieceElems {
 		return none
@@ -269,7 +269,7 @@ func (l *late) operand(v *ir.Value, r region) region {
 }
 
 // piece computes a region of the result, without errors if bare is set.
-func (l *late) piece(r region, bare bool) (*span, error) {
+func (l *late) piece(r region, bare bool) (*enclosure, error) {
 	op, args, err := l.statement(r, bare)
 	if err != nil {
 		return nil, err
@@ -281,7 +281,7 @@ func (l *late) piece(r region, bare bool) (*span, error) {
 		if err != nil {
 			return nil, err
 		}
-		return spansOf(ts, false)[0], nil
+		return enclosuresOf(ts, false)[0], nil
 	}
 	e := *l.e
 	e.workers, e.bare = 1, bare
@@ -313,23 +313,23 @@ func (l *late) note(r region, t interp.Tensor) error {
 }
 
 // middle returns the value without errors as an exact one.
-func (s *span) middle() (*span, error) {
+func (s *enclosure) middle() (*enclosure, error) {
 	l := s.late
 	if l == nil {
-		return &span{t: s.t}, nil
+		return &enclosure{t: s.t}, nil
 	}
 	if l.keep = true; l.count < l.op.Results[0].Type.Elems() {
-		if err := l.pieces(true, func(int, region, *span) {}); err != nil {
+		if err := l.pieces(true, func(int, region, *enclosure) {}); err != nil {
 			return nil, err
 		}
 	}
-	return &span{t: l.kept}, nil
+	return &enclosure{t: l.kept}, nil
 }
 
 // statement returns the operation that computes a region of the result, and its operands, without errors if bare is
 // set.
-func (l *late) statement(r region, bare bool) (*ir.Op, map[*ir.Value]*span, error) {
-	op, args, made := *l.op, map[*ir.Value]*span{}, map[*ir.Value]*ir.Value{}
+func (l *late) statement(r region, bare bool) (*ir.Op, map[*ir.Value]*enclosure, error) {
+	op, args, made := *l.op, map[*ir.Value]*enclosure{}, map[*ir.Value]*ir.Value{}
 	op.Args = make([][]*ir.Value, len(l.op.Args))
 	y := l.op.Results[0]
 	op.Results = []*ir.Value{{Name: y.Name, Type: y.Type.WithShape(r.shape(y.Type.Shape)...), Def: y.Def}}
@@ -368,11 +368,11 @@ func sliced(t interp.Tensor, r region) interp.Tensor {
 }
 
 // part returns a region of a value, narrow floats in fp32, without errors if bare is set.
-func (s *span) part(r region, bare bool) (*span, error) {
+func (s *enclosure) part(r region, bare bool) (*enclosure, error) {
 	if s.late != nil {
 		return s.late.piece(r, bare)
 	}
-	out := &span{t: in32(sliced(s.t, r)), lost: s.lost, mixed: s.mixed}
+	out := &enclosure{t: in32(sliced(s.t, r)), unknown: s.unknown, mayNaN: s.mayNaN}
 	if s.lo != nil && !bare {
 		from := int(r.first(s.t.Type.Shape))
 		to := from + out.t.Elems()
@@ -382,7 +382,7 @@ func (s *span) part(r region, bare bool) (*span, error) {
 }
 
 // pieces calls f with every piece of a late result, without errors if bare is set, in no order, each on one goroutine.
-func (l *late) pieces(bare bool, f func(i int, r region, s *span)) error {
+func (l *late) pieces(bare bool, f func(i int, r region, s *enclosure)) error {
 	regions := l.rows.cut(l.op.Results[0].Type.Shape)
 	workers := l.k.workers
 	if workers <= 0 {
@@ -407,7 +407,7 @@ func (l *late) pieces(bare bool, f func(i int, r region, s *span)) error {
 }
 
 // now computes a late result.
-func (s *span) now() error {
+func (s *enclosure) now() error {
 	l := s.late
 	if l == nil {
 		return nil
@@ -418,16 +418,16 @@ func (s *span) now() error {
 		return err
 	}
 	var mu sync.Mutex
-	out := &span{}
+	out := &enclosure{}
 	exact := map[int]region{} // pieces without ends
-	err := l.pieces(false, func(i int, r region, p *span) {
+	err := l.pieces(false, func(i int, r region, p *enclosure) {
 		from := r.first(y.Shape)
 		mu.Lock()
 		if out.t.Data == nil {
 			d := p.t.Type.DType
 			out.t = interp.Tensor{Type: ir.TensorOf(d, y.Shape...), Data: make([]byte, n*int64(d.Bits()/8))}
 		}
-		out.lost, out.mixed = out.lost || p.lost, out.mixed || p.mixed
+		out.unknown, out.mayNaN = out.unknown || p.unknown, out.mayNaN || p.mayNaN
 		if p.lo != nil && out.lo == nil {
 			out.lo, out.hi = make([]float32, n), make([]float32, n)
 		}
@@ -444,7 +444,7 @@ func (s *span) now() error {
 	if err != nil {
 		return err
 	}
-	if out.lost {
+	if out.unknown {
 		out.lo, out.hi = nil, nil
 	}
 	if out.lo != nil {
@@ -459,17 +459,17 @@ func (s *span) now() error {
 }
 
 // against compares a value with its enclosure, and reports whether none is known.
-func (s *span) against(got interp.Tensor) (f fit, unknown bool, err error) {
+func (s *enclosure) against(got interp.Tensor) (f fit, unknown bool, err error) {
 	if s.late == nil {
-		return s.compare(got), s.lost, nil
+		return s.compare(got), s.unknown, nil
 	}
 	shape := s.late.op.Results[0].Type.Shape
 	got.Type = got.Type.WithShape(shape...)
 	fits := make([]fit, len(s.late.rows.cut(shape)))
 	from := make([]int, len(fits))
 	var none atomic.Bool
-	err = s.late.pieces(false, func(i int, r region, p *span) {
-		if p.lost {
+	err = s.late.pieces(false, func(i int, r region, p *enclosure) {
+		if p.unknown {
 			none.Store(true)
 		}
 		fits[i], from[i] = p.compare(sliced(got, r)), int(r.first(shape))

@@ -17,7 +17,7 @@ func sum(minus bool) rule {
 	if minus {
 		ends = steps(ir.ParamY)
 	}
-	return func(s *statement, ts []interp.Tensor) ([]*span, error) {
+	return func(s *statement, ts []interp.Tensor) ([]*enclosure, error) {
 		out, err := ends(s, ts)
 		if err != nil || !s.floatResult() {
 			return out, err
@@ -53,8 +53,8 @@ func (s *statement) terms(t interp.Tensor) (x, y []float32) {
 func abs(x float32) float64 { return math.Abs(float64(x)) }
 
 // product is the rule of the product of two tensors: the extremes are at the corners.
-func product(s *statement, ts []interp.Tensor) ([]*span, error) {
-	out := spansOf(ts, false)
+func product(s *statement, ts []interp.Tensor) ([]*enclosure, error) {
+	out := enclosuresOf(ts, false)
 	if s.inexact() {
 		var err error
 		if out, err = s.corners(ts); err != nil {
@@ -69,7 +69,7 @@ func product(s *statement, ts []interp.Tensor) ([]*span, error) {
 
 // corners returns the enclosure between the results of all combinations of the ends of x and y. If both are one value,
 // they are the results of its ends and of what is nearest to zero between them, where a square is least.
-func (s *statement) corners(ts []interp.Tensor) ([]*span, error) {
+func (s *statement) corners(ts []interp.Tensor) ([]*enclosure, error) {
 	x, y := s.op.Arg(ir.ParamX), s.op.Arg(ir.ParamY)
 	if x == y {
 		a := s.of(x)
@@ -99,16 +99,16 @@ func (s *statement) corners(ts []interp.Tensor) ([]*span, error) {
 }
 
 // quotient is the rule of x / y. The engine multiplies by the reciprocal of y, from a table or, of a constant, rounded.
-func quotient(s *statement, ts []interp.Tensor) ([]*span, error) {
+func quotient(s *statement, ts []interp.Tensor) ([]*enclosure, error) {
 	if !s.floatResult() {
-		return spansOf(ts, s.inexact()), nil
+		return enclosuresOf(ts, s.inexact()), nil
 	}
-	out := spansOf(ts, false)
+	out := enclosuresOf(ts, false)
 	if s.inexact() {
 		lo, hi := s.operand(ir.ParamY).ends()
 		for i := range lo {
 			if !(lo[i] > 0 || hi[i] < 0) {
-				return spansOf(ts, true), nil
+				return enclosuresOf(ts, true), nil
 			}
 		}
 		var err error
@@ -134,8 +134,8 @@ func (s *statement) relative() float64 {
 	return r
 }
 
-// spreads returns part*|x| plus the error of x: its radius and, if the engine flushes, a subnormal x itself.
-func (s *statement) spreads(a *span, part float64) interp.Tensor {
+// errorBound returns part*|x| plus the error of x: its radius and, if the engine flushes, a subnormal x itself.
+func (s *statement) errorBound(a *enclosure, part float64) interp.Tensor {
 	r, p, small := a.radius(), float32(0), float32(0)
 	if part > 0 {
 		p = more32(part)
@@ -164,7 +164,7 @@ func (s *statement) spreads(a *span, part float64) interp.Tensor {
 //	|error| <= sum part*|a b| + |a| f + |b| e + e f
 //
 // which is at most the same product of part*(|a|+e) + e and |b| + f + f/part. The bias errs as a constant.
-func dot(s *statement, ts []interp.Tensor) ([]*span, error) {
+func dot(s *statement, ts []interp.Tensor) ([]*enclosure, error) {
 	one, two := ir.ParamX, ir.ParamWeight
 	if s.op.Is(ir.OpMatMul, ir.OpEinsum) {
 		two = ir.ParamY
@@ -173,22 +173,22 @@ func dot(s *statement, ts []interp.Tensor) ([]*span, error) {
 	if s.op.Is(ir.OpEinsum) {
 		vs := s.op.ArgList(ir.ParamValues)
 		if len(vs) != 2 {
-			return spansOf(ts, true), nil
+			return enclosuresOf(ts, true), nil
 		}
 		x, w = vs[0], vs[1]
 	}
 	part := s.sum + s.constants + float64(s.count(x, w, ts[0]))*0x1p-23
 	b := s.of(w)
-	weight := s.spreads(&span{t: b.t, lo: b.lo, hi: b.hi}, 0) // its error alone
-	e := weight.Floats32()                                    // mayLose writes to it
+	weight := s.errorBound(&enclosure{t: b.t, lo: b.lo, hi: b.hi}, 0) // its error alone
+	e := weight.Floats32()                                            // mayLose writes to it
 	s.mayLose(e, w)
-	with := map[*ir.Value]interp.Tensor{x: s.spreads(s.of(x), part)}
+	with := map[*ir.Value]interp.Tensor{x: s.errorBound(s.of(x), part)}
 	if x == w {
-		return spansOf(ts, true), nil
+		return enclosuresOf(ts, true), nil
 	}
 	with[w] = mapped(b.t, func(i int, y float32) float32 { return up(abs(y) + float64(e[i])*(1+1/part)) })
 	if v := s.op.Arg(ir.ParamBias); v != nil {
-		with[v] = s.spreads(s.of(v), s.sum+s.constants) // one more term
+		with[v] = s.errorBound(s.of(v), s.sum+s.constants) // one more term
 	}
 	rs, err := s.wide(s.op, with)
 	if err != nil {
@@ -199,7 +199,7 @@ func dot(s *statement, ts []interp.Tensor) ([]*span, error) {
 	if s.flush && s.isEngine() {
 		out.overflow(numerics.MACLimit)
 	}
-	return []*span{out}, nil
+	return []*enclosure{out}, nil
 }
 
 // mayLose adds to the errors e of a constant weight the weights that passes may lose when they fold a factor into them:
@@ -260,25 +260,25 @@ func (s *statement) count(x, w *ir.Value, t interp.Tensor) int64 {
 
 // total is the rule of sums and means: a sum of products with one factor. Partial sums and the factor of a mean are
 // rounded to fp16.
-func total(s *statement, ts []interp.Tensor) ([]*span, error) {
+func total(s *statement, ts []interp.Tensor) ([]*enclosure, error) {
 	if !s.floatResult() {
-		return spansOf(ts, s.inexact()), nil
+		return enclosuresOf(ts, s.inexact()), nil
 	}
 	x := s.op.Arg(ir.ParamX)
 	part := s.sum + s.constants + 3*halfUnit*s.onEngine() + float64(s.of(x).t.Type.Elems())/
 		max(1, float64(ts[0].Elems()))*0x1p-23
-	rs, err := s.wide(s.op, map[*ir.Value]interp.Tensor{x: s.spreads(s.of(x), part)})
+	rs, err := s.wide(s.op, map[*ir.Value]interp.Tensor{x: s.errorBound(s.of(x), part)})
 	if err != nil {
 		return nil, err
 	}
 	r := rs[0].View32()
-	return []*span{errs(ts[0], r)}, nil
+	return []*enclosure{errs(ts[0], r)}, nil
 }
 
 // squares is the rule of sums of squares, which are rounded before they are added.
-func squares(s *statement, ts []interp.Tensor) ([]*span, error) {
+func squares(s *statement, ts []interp.Tensor) ([]*enclosure, error) {
 	if !s.floatResult() {
-		return spansOf(ts, s.inexact()), nil
+		return enclosuresOf(ts, s.inexact()), nil
 	}
 	x := s.op.Arg(ir.ParamX)
 	part := s.sum + 3*halfUnit*s.onEngine() + float64(s.of(x).t.Type.Elems())*0x1p-23
@@ -287,7 +287,7 @@ func squares(s *statement, ts []interp.Tensor) ([]*span, error) {
 		return nil, err
 	}
 	r := rs[0].View32()
-	return []*span{around(ts[0], func(i int, y float64) float64 {
+	return []*enclosure{around(ts[0], func(i int, y float64) float64 {
 		return float64(r[i])*(1+part) - y + float64(numerics.MinNormalFP16)*s.onEngine()
 	})}, nil
 }

@@ -8,7 +8,7 @@ import (
 )
 
 // A rule returns enclosures of the results; ts are the results without errors.
-type rule func(s *statement, ts []interp.Tensor) ([]*span, error)
+type rule func(s *statement, ts []interp.Tensor) ([]*enclosure, error)
 
 // rules has the operations that are neither curves nor monotone movements.
 var rules map[*ir.Operation]rule
@@ -31,7 +31,7 @@ func init() {
 // steps is the rule of operations that are monotone in every operand and round nothing: falling in the named operands,
 // rising in the others. Their results are between those of the ends.
 func steps(falling ...ir.ParamName) rule {
-	return func(s *statement, ts []interp.Tensor) ([]*span, error) {
+	return func(s *statement, ts []interp.Tensor) ([]*enclosure, error) {
 		low, high := map[*ir.Value]interp.Tensor{}, map[*ir.Value]interp.Tensor{}
 		moved := false
 		s.op.Operands(func(p *ir.Param, v *ir.Value) {
@@ -40,7 +40,7 @@ func steps(falling ...ir.ParamName) rule {
 				return
 			}
 			low[v], high[v] = a.t, a.t
-			if a.exact() || a.lost { // only the shape of what is lost matters
+			if a.exact() || a.unknown { // only the shape of an unknown value matters
 				return
 			}
 			moved = true
@@ -50,14 +50,14 @@ func steps(falling ...ir.ParamName) rule {
 			}
 		})
 		if !moved {
-			return spansOf(ts, false), nil
+			return enclosuresOf(ts, false), nil
 		}
 		return s.between(ts, low, high)
 	}
 }
 
 // between returns the enclosures between the results for each of the operands.
-func (s *statement) between(ts []interp.Tensor, operands ...map[*ir.Value]interp.Tensor) ([]*span, error) {
+func (s *statement) between(ts []interp.Tensor, operands ...map[*ir.Value]interp.Tensor) ([]*enclosure, error) {
 	ends := make([][]interp.Tensor, len(operands))
 	for k, with := range operands {
 		var err error
@@ -65,10 +65,10 @@ func (s *statement) between(ts []interp.Tensor, operands ...map[*ir.Value]interp
 			return nil, err
 		}
 	}
-	out := make([]*span, len(ts))
+	out := make([]*enclosure, len(ts))
 	for i, t := range ts {
 		v := t.View32()
-		out[i] = &span{t: t, lo: make([]float32, len(v)), hi: make([]float32, len(v))}
+		out[i] = &enclosure{t: t, lo: make([]float32, len(v)), hi: make([]float32, len(v))}
 		from := [2][]float32{v, v}
 		for _, e := range ends {
 			out[i].include(from, e[i].View32())

@@ -9,8 +9,8 @@ import (
 	"github.com/zinc-compiler/zinc/runtime/sim/interp"
 )
 
-// lost is the part of a bound that is not rounding: an operand that is read as 0 is gone.
-const lost = "operands under 2^-14, which products read as 0"
+// flushedOperands is the part of a bound that is not rounding: an operand that is read as 0.
+const flushedOperands = "operands under 2^-14, which products read as 0"
 
 // terms are the parts of a bound that the arithmetic has, each with the arithmetic that is without it.
 var terms = []struct {
@@ -18,7 +18,7 @@ var terms = []struct {
 	without func(a *arithmetic)
 }{
 	{"the order and the rounding of its sums", func(a *arithmetic) { a.sum = 0 }},
-	{lost, func(a *arithmetic) { a.flush = false }},
+	{flushedOperands, func(a *arithmetic) { a.flush = false }},
 	{"the error of its lookup table", func(a *arithmetic) {
 		a.tables = func(*ir.Op) []lower.TableUse { return nil }
 	}},
@@ -30,7 +30,7 @@ var terms = []struct {
 
 // largestTerm names the part of a bound without which it is the least: of the arithmetic, or the error of an operand
 // that is not stored. It returns "" if none makes it less.
-func (x *call) largestTerm(op *ir.Op, as map[*ir.Value]*span, result int, got interp.Tensor,
+func (x *call) largestTerm(op *ir.Op, as map[*ir.Value]*enclosure, result int, got interp.Tensor,
 	bound float64) (string, error) {
 	name, least := "", bound
 	for _, a := range as {
@@ -38,7 +38,7 @@ func (x *call) largestTerm(op *ir.Op, as map[*ir.Value]*span, result int, got in
 			return "", err
 		}
 	}
-	try := func(e *encloser, as map[*ir.Value]*span, part string) {
+	try := func(e *encloser, as map[*ir.Value]*enclosure, part string) {
 		out, err := e.enclose(op, as)
 		if err != nil {
 			return
@@ -57,7 +57,7 @@ func (x *call) largestTerm(op *ir.Op, as map[*ir.Value]*span, result int, got in
 			continue
 		}
 		exact := maps.Clone(as)
-		exact[v] = &span{t: as[v].t}
+		exact[v] = &enclosure{t: as[v].t}
 		try(&x.placed, exact, fmt.Sprintf("the error of %s, which is not stored", v.Name))
 	}
 	return name, nil

@@ -171,7 +171,7 @@ func (d *doubt) add(s *Statement, far bool) {
 		d.cause = NoBound
 	case !(s.BoundPercent < 100):
 		d.cause = Wide
-	case far && s.term == lost:
+	case far && s.term == flushedOperands:
 		d.cause = ReadAsZero
 	}
 	if s.Step == stepPasses {

@@ -215,7 +215,7 @@ func (r *Result) function(ctx context.Context, m, engine *sim.Machine, through R
 }
 
 // call compares the outputs and states of one call; number is 0 for the only one.
-func (r *Result) call(x *call, end map[string]*span, seen *observed, number int, exact bool) error {
+func (r *Result) call(x *call, end map[string]*enclosure, seen *observed, number int, exact bool) error {
 	add := func(name string, v *ir.Value, got interp.Tensor, ok bool) error {
 		if !ok {
 			return &FaultError{"simulated run", fmt.Errorf("the pair is missing output %q", name)}

@@ -65,7 +65,7 @@ func TestComparisonWithAnEnclosure(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		f := (&span{t: middle, lo: c.lo, hi: c.hi}).compare(got)
+		f := (&enclosure{t: middle, lo: c.lo, hi: c.hi}).compare(got)
 		if f.pass != c.pass || f.bound != c.bound || f.notFinite != c.notFinite || f.steps != c.steps {
 			t.Errorf("%s: %+v", c.name, f)
 		}
@@ -262,7 +262,7 @@ func TestLostOperandsAreNotRounding(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if o := r.Outputs[0]; o.Verdict != CannotTell || !strings.Contains(o.Why, "most of it "+lost) {
+	if o := r.Outputs[0]; o.Verdict != CannotTell || !strings.Contains(o.Why, "most of it "+flushedOperands) {
 		t.Errorf("%+v", o)
 	}
 }

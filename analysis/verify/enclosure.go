@@ -13,18 +13,18 @@ import (
 	"github.com/zinc-compiler/zinc/runtime/sim/interp"
 )
 
-// span is an enclosure of a value: what arithmetic that errs within its bounds may compute for it.
-type span struct {
+// enclosure bounds a value: it contains what arithmetic that errs within its bounds may compute for it.
+type enclosure struct {
 	// t is the value without errors: exact, or computed in fp32 and then of element type fp32 if the program's is a
 	// narrower float.
 	t interp.Tensor
 	// lo and hi are the least and the greatest value of each element; nil if t is exact. Booleans are 0 and 1.
 	lo, hi []float32
-	// lost reports that no enclosure is known.
-	lost bool
-	// mixed reports that the machine may have NaN where t has a number: a decomposition multiplies an infinity by 0 and
-	// adds the product, and the source's operation leaves the infinity out.
-	mixed bool
+	// unknown reports that no enclosure is known.
+	unknown bool
+	// mayNaN reports that the machine may have NaN where t has a number: a decomposition multiplies an infinity by 0
+	// and adds the product, and the source's operation leaves the infinity out.
+	mayNaN bool
 	// top is the bits of a magnitude that no number of t, lo and hi exceeds; 0 if none is known.
 	top uint32
 	// late is how to compute the value, of which nothing is known before now is called; nil once it is computed.
@@ -38,13 +38,13 @@ const fuzz = 0x1p-21
 const more = fuzz + fuzz/4
 
 // exact reports whether the only possible value is t.
-func (s *span) exact() bool { return s.lo == nil && !s.lost }
+func (s *enclosure) exact() bool { return s.lo == nil && !s.unknown }
 
 // numbers returns the elements of t in fp32, which must not be written.
-func (s *span) numbers() []float32 { return s.t.View32() }
+func (s *enclosure) numbers() []float32 { return s.t.View32() }
 
 // ends returns the least and the greatest value of each element.
-func (s *span) ends() (lo, hi []float32) {
+func (s *enclosure) ends() (lo, hi []float32) {
 	if s.lo == nil {
 		v := s.numbers()
 		return v, v
@@ -53,7 +53,7 @@ func (s *span) ends() (lo, hi []float32) {
 }
 
 // radius returns the larger of the distances of the ends from t, or nil for an exact value.
-func (s *span) radius() []float32 {
+func (s *enclosure) radius() []float32 {
 	if s.lo == nil {
 		return nil
 	}
@@ -84,7 +84,7 @@ func up(x float64) float32 {
 func down(x float64) float32 { return -up(-x) }
 
 // undefined reports whether an element without errors is NaN, for which the engine has a number.
-func (s *span) undefined() bool {
+func (s *enclosure) undefined() bool {
 	if s.t.Type.Kind != ir.Tensor || !s.t.Type.DType.IsFloat() {
 		return false
 	}
@@ -119,7 +119,7 @@ func largestBits(vs []float32) uint32 {
 }
 
 // infinite reports whether an element is, or may be, infinite.
-func (s *span) infinite() bool {
+func (s *enclosure) infinite() bool {
 	if s.t.Type.Kind != ir.Tensor || !s.t.Type.DType.IsFloat() {
 		return false
 	}
@@ -131,9 +131,9 @@ func (s *span) infinite() bool {
 
 // around returns the enclosure of t whose element i errs by at most radius(i, t[i]). Elements of t that are not finite
 // are their own ends.
-func around(t interp.Tensor, radius func(i int, y float64) float64) *span {
+func around(t interp.Tensor, radius func(i int, y float64) float64) *enclosure {
 	v := t.View32()
-	s := &span{t: t, lo: make([]float32, len(v)), hi: make([]float32, len(v))}
+	s := &enclosure{t: t, lo: make([]float32, len(v)), hi: make([]float32, len(v))}
 	for i, y := range v {
 		s.lo[i], s.hi[i] = y, y
 		if y-y == 0 {
@@ -146,7 +146,7 @@ func around(t interp.Tensor, radius func(i int, y float64) float64) *span {
 
 // widen adds radius(i, y) at both ends, where y is the largest finite magnitude in the enclosure, which may be exact:
 // an error relative to a result is relative to the one that the machine has, not to the reference.
-func (s *span) widen(radius func(i int, y float64) float64) {
+func (s *enclosure) widen(radius func(i int, y float64) float64) {
 	if s.lo == nil {
 		*s = *around(s.t, radius)
 		return
@@ -167,7 +167,7 @@ func (s *span) widen(radius func(i int, y float64) float64) {
 }
 
 // scale widens by part of the magnitude and by floor, as widen does, in fp32: the part includes what that rounds.
-func (s *span) scale(part, floor float64) {
+func (s *enclosure) scale(part, floor float64) {
 	if s.lo == nil {
 		s.lo, s.hi = slices.Clone(s.numbers()), slices.Clone(s.numbers())
 	}
@@ -216,9 +216,9 @@ func more32(part float64) float32 { return up(part*(1+fuzz) + fuzz/2) }
 
 // errs returns the enclosure of t whose element i errs by at most r[i] and a few roundings. Elements of t that are not
 // finite are their own ends. The lower ends take the memory of r.
-func errs(t interp.Tensor, r []float32) *span {
+func errs(t interp.Tensor, r []float32) *enclosure {
 	v := t.View32()
-	s := &span{t: t, lo: r, hi: make([]float32, len(v))}
+	s := &enclosure{t: t, lo: r, hi: make([]float32, len(v))}
 	los, his := s.lo[:len(v)], s.hi[:len(v)]
 	const magnitude = 0x7fffffff
 	top := uint32(0)
@@ -239,7 +239,7 @@ func errs(t interp.Tensor, r []float32) *span {
 }
 
 // wide reports whether an enclosure is wider than the value is large, so that it says nothing.
-func (s *span) wide() bool {
+func (s *enclosure) wide() bool {
 	if s.lo == nil || !s.t.Type.DType.IsFloat() {
 		return false
 	}
@@ -254,7 +254,7 @@ func (s *span) wide() bool {
 }
 
 // include sets the ends to others, extended to values; one that is NaN leaves no limit.
-func (s *span) include(ends [2][]float32, vs []float32) {
+func (s *enclosure) include(ends [2][]float32, vs []float32) {
 	lo, hi, least, greatest := s.lo[:len(vs)], s.hi[:len(vs)], ends[0][:len(vs)], ends[1][:len(vs)]
 	for i, v := range vs {
 		switch a, b := least[i], greatest[i]; {
@@ -276,7 +276,7 @@ func (s *span) include(ends [2][]float32, vs []float32) {
 const overflow16 = 65520
 
 // limit makes numbers infinite that fp16 cannot represent.
-func (s *span) limit() {
+func (s *enclosure) limit() {
 	if s.top == 0 {
 		s.top = max(largestBits(s.numbers()), largestBits(s.lo), largestBits(s.hi))
 	}
@@ -286,7 +286,7 @@ func (s *span) limit() {
 	s.top = 0
 	over := func(y float32) bool { return y-y == 0 && (y >= overflow16 || y <= -overflow16) }
 	if slices.ContainsFunc(s.numbers(), over) {
-		if s.lo == nil && !s.lost {
+		if s.lo == nil && !s.unknown {
 			s.lo, s.hi = s.t.Floats32(), s.t.Floats32()
 		}
 		s.t = mapped(s.t, func(_ int, y float32) float32 {
@@ -309,7 +309,7 @@ func (s *span) limit() {
 }
 
 // flushed extends ends that are subnormal numbers of fp16 to 0, which products read them as.
-func (s *span) flushed() {
+func (s *enclosure) flushed() {
 	if !s.t.Type.DType.IsFloat() {
 		return
 	}
@@ -327,7 +327,7 @@ func (s *span) flushed() {
 }
 
 // overflow extends ends from a limit on to infinity.
-func (s *span) overflow(limit float32) {
+func (s *enclosure) overflow(limit float32) {
 	near := 0.99 * limit // from which on a rounded number may reach it
 	if s.top > 0 && s.top < math.Float32bits(near) {
 		return
@@ -346,7 +346,7 @@ func (s *span) overflow(limit float32) {
 }
 
 // magnitudes returns the largest magnitude of each element.
-func (s *span) magnitudes() interp.Tensor {
+func (s *enclosure) magnitudes() interp.Tensor {
 	r := s.radius()
 	return mapped(s.t, func(i int, x float32) float32 {
 		if r == nil {
@@ -379,12 +379,13 @@ type fit struct {
 	elements  int
 }
 
-// compare compares a value with its enclosure. The type of got must be that of the statement. Where the value without
-// errors is NaN, any number agrees: the engine, which stores no NaN, stores 0 for it (numerics.Out), and computes other
-// numbers from that 0. Such numbers are counted, so that nothing passes because of them; so is NaN in a mixed value.
-func (s *span) compare(got interp.Tensor) fit {
+// compare compares a value with its enclosure. The type of got must be the type of the statement. Where the value
+// without errors is NaN, any number agrees: the engine, which stores no NaN, stores 0 for it (numerics.Out), and
+// computes other numbers from that 0. Such numbers are counted, so that nothing passes because of them; so is a NaN
+// that mayNaN allows.
+func (s *enclosure) compare(got interp.Tensor) fit {
 	d := got.Type.DType
-	if s.exact() && !s.mixed {
+	if s.exact() && !s.mayNaN {
 		return exactly(got, s.t)
 	}
 	// In fp32, as the ends are, of which a large integer may be rounded.
@@ -405,7 +406,7 @@ func (s *span) compare(got interp.Tensor) fit {
 			}
 		}
 		g, w := float64(have[i]), float64(want[i])
-		if s.mixed && g != g {
+		if s.mayNaN && g != g {
 			w = g
 		}
 		if w-w != 0 {
@@ -419,7 +420,7 @@ func (s *span) compare(got interp.Tensor) fit {
 		switch {
 		case s.exact():
 			lo, hi = w, w
-		case !s.lost: // an end that is NaN, as a difference of infinities is, bounds nothing
+		case !s.unknown: // an end that is NaN, as a difference of infinities is, bounds nothing
 			if x := float64(low[i]); x == x {
 				lo = x
 			}
@@ -506,7 +507,7 @@ func (h *halves) list(i int, b []byte) []float32 {
 
 // departs reports whether elements of a value differ from those without errors by more than MaxPercent of the scale.
 // One of them may, and that part of all, where an error before them moved them over a step.
-func (s *span) departs(got interp.Tensor, scale float64) bool {
+func (s *enclosure) departs(got interp.Tensor, scale float64) bool {
 	want, g, n := s.numbers(), got.View32(), 0
 	for i := range g {
 		if !tells(distance(float64(g[i]), float64(want[i])), scale) {
