@@ -25,7 +25,7 @@ const MaxPercent = 2
 const unbounded = MaxPercent/100.0 - 2*halfUnit
 
 // Statement is the comparison of one statement: its result with what the interpreter computes from the operands that
-// the machine itself held.
+// the machine itself stored.
 type Statement struct {
 	Name string `json:"name"` // of the result
 	Op   string `json:"op"`
@@ -41,12 +41,12 @@ type Statement struct {
 	Beyond       int    `json:"beyond"` // elements that differ by more
 	Pass         bool   `json:"pass"`
 
-	number int // in the order of the program
-	fit    fit
-	typ    ir.DType
-	op     *ir.Op
-	held   *holding // nil for a value that no task wrote
-	term   string   // the largest part of a bound that shows nothing, "" if it is not known
+	number       int // in the order of the program
+	fit          fit
+	typ          ir.DType
+	op           *ir.Op
+	materialised *materialised // nil for a value that no task wrote
+	term         string        // the largest part of a bound that shows nothing, "" if it is not known
 }
 
 // Values of Statement.Step.
@@ -105,17 +105,18 @@ type comparison struct {
 	begun   map[string]bool       // names of values from which both programs are computed
 	states  map[string]*enclosure // of the source's function after the calls so far
 	// choices are results of the source's function in the last call that are chosen by numbers.
-	choices map[string]*chosen
-	given   map[string]interp.Tensor // inputs of the last call
-	earlier map[string]*enclosure    // states before it
-	held    map[string]bool          // names of values that tasks store
-	stored  map[string]int           // how often they store one in fp16, which is compared
-	exact   bool                     // no correct run rounds anything
+	choices      map[string]*chosen
+	given        map[string]interp.Tensor // inputs of the last call
+	earlier      map[string]*enclosure    // states before it
+	materialised map[string]bool          // names of values that tasks store
+	stored       map[string]int           // how often they store one in fp16, which is compared
+	exact        bool                     // no correct run rounds anything
 }
 
 func newComparison(ctx context.Context, f *compile.Function, o *Options) *comparison {
-	c := &comparison{f: f, mode: o.Numerics, exact: o.Exact, states: map[string]*enclosure{}, held: map[string]bool{},
-		begun: map[string]bool{}, stored: map[string]int{},
+	c := &comparison{f: f, mode: o.Numerics, exact: o.Exact, states: map[string]*enclosure{},
+		materialised: map[string]bool{},
+		begun:        map[string]bool{}, stored: map[string]int{},
 		k:       kernels{ctx: ctx, opset: f.Placed.Opset, workers: o.Workers},
 		sources: named(f.Reference), lowered: named(f.Placed), reshape: map[string]string{}}
 	for _, op := range f.Placed.Body.Ops {
@@ -123,12 +124,12 @@ func newComparison(ctx context.Context, f *compile.Function, o *Options) *compar
 			c.reshape[op.Arg(ir.ParamX).Name] = y.Name
 		}
 	}
-	held, stored, byOp := c.held, c.stored, map[*ir.Op][]lower.TableUse{}
+	materialised, stored, byOp := c.materialised, c.stored, map[*ir.Op][]lower.TableUse{}
 	byName, byKind := map[string][]lower.TableUse{}, map[string][]lower.TableUse{}
 	for _, p := range f.Procedures {
 		for i := range p.Held {
 			v := p.Held[i].Value
-			held[v.Name] = true
+			materialised[v.Name] = true
 			if v.Type.DType == ir.FP16 {
 				stored[v.Name]++
 			}
@@ -151,7 +152,7 @@ func newComparison(ctx context.Context, f *compile.Function, o *Options) *compar
 				return 0
 			}
 			for _, v := range op.Results {
-				if !held[v.Name] {
+				if !materialised[v.Name] {
 					return halfUnit
 				}
 			}
@@ -207,7 +208,7 @@ func named(f *ir.Func) map[string]*ir.Value {
 	return m
 }
 
-// observed is what the machine held during a call.
+// observed are the outputs of a call and the states after it.
 type observed struct {
 	outputs map[string]interp.Tensor
 	after   map[string]interp.Tensor // states after the call
@@ -216,11 +217,11 @@ type observed struct {
 // call is the comparison of one call.
 type call struct {
 	*comparison
-	next       int                   // the first statement that is not compared yet
-	written    map[string][]*holding // what tasks wrote and is not compared yet, by the name of the value
-	times      map[string]int        // how often tasks wrote a value
-	dying      *dying
-	env        map[string]*enclosure // values of the program that was lowered, as the machine held them
+	next       int                        // the first statement that is not compared yet
+	written    map[string][]*materialised // what tasks wrote and is not compared yet, by the name of the value
+	times      map[string]int             // how often tasks wrote a value
+	dead       *dead
+	env        map[string]*enclosure // values of the program that was lowered, as the machine stored them
 	statements map[string][]*Statement
 	order      []*Statement
 	before     map[string]*summary // by the names of values of the program that was lowered
@@ -235,18 +236,18 @@ type call struct {
 // begin begins the comparison of the statements of a call with these inputs, states among them.
 func (c *comparison) begin(inputs map[string]interp.Tensor) *call {
 	x := &call{comparison: c, env: map[string]*enclosure{}, statements: map[string][]*Statement{},
-		written: map[string][]*holding{}, times: map[string]int{}, ahead: map[string]*enclosure{},
+		written: map[string][]*materialised{}, times: map[string]int{}, ahead: map[string]*enclosure{},
 		behind: map[string]*enclosure{}}
-	x.dying = x.lifetimes()
+	x.dead = x.lifetimes()
 	for _, v := range c.f.Placed.Body.Params {
 		x.env[v.Name] = &enclosure{t: inputs[v.Name]}
 	}
 	return x
 }
 
-// holds notes what tasks wrote for a value, and compares the statements whose results are now all written. What no
-// statement reads any more is dropped, so that few values are kept at a time.
-func (x *call) holds(v *ir.Value, h *holding) error {
+// receive records what tasks wrote for a value, and compares the statements whose results are now all written. Dead
+// values are dropped, so that few are in memory at a time.
+func (x *call) receive(v *ir.Value, h *materialised) error {
 	if x.times[v.Name]++; x.times[v.Name] > x.stored[v.Name] {
 		return fmt.Errorf("internal error: tasks wrote %s %d times, want %d", v.Name, x.times[v.Name], x.stored[v.Name])
 	}
@@ -362,7 +363,7 @@ func (x *call) engine(op *ir.Op) error {
 			if err != nil {
 				return err
 			}
-			st.held = h
+			st.materialised = h
 			if st.Pass && !st.tells() && st.fit.nan == 0 {
 				if err := x.inOrder(st, v, h.t); err != nil {
 					return err
@@ -407,7 +408,7 @@ func (x *call) inOrder(s *Statement, v *ir.Value, got interp.Tensor) error {
 const OrderULP = 2
 
 // measured computes a value with the interpreter's model of the engine's arithmetic and the words of tables, from
-// the nearest values that the machine held. It reports false if it cannot.
+// the nearest values that the machine stored. It reports false if it cannot.
 func (x *call) measured(v *ir.Value, memo map[string]interp.Tensor) (interp.Tensor, bool, error) {
 	if t, ok := memo[v.Name]; ok {
 		return t, true, nil
@@ -579,7 +580,7 @@ func (x *call) begins(v *ir.Value, s *side) (name string, ok bool) {
 }
 
 // sides returns the two programs for computing a value that is w in the source and v in the one that was lowered. Both
-// begin at the same values: what the machine held for a value that only one of them reads, or that one of them also
+// begin at the same values: what the machine stored for a value that only one of them reads, or that one of them also
 // computes from others, would make the two differ by the errors of the machine.
 func (x *call) sides(w, v *ir.Value) (source, lowered *side) {
 	equal := func() (a, b map[string]bool, ok bool) {

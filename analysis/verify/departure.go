@@ -43,9 +43,9 @@ func (x *call) departure(number int) *Departure {
 		if s.op != nil {
 			d.Line, d.Col = s.op.Pos.Line, s.op.Pos.Col
 		}
-		if s.held != nil {
-			d.Procedure, d.Task = s.held.by.p.Name, s.held.task(w.Index)
-			d.Rule = s.held.by.p.Infos[d.Task].Rule
+		if s.materialised != nil {
+			d.Procedure, d.Task = s.materialised.by.p.Name, s.materialised.task(w.Index)
+			d.Rule = s.materialised.by.p.Infos[d.Task].Rule
 		}
 		return d
 	}

@@ -119,7 +119,7 @@ func room(op *ir.Op, args map[*ir.Value]*enclosure) error {
 		n += resultBytes * max(v.Type.Elems(), 0)
 	}
 	for _, s := range args {
-		n += operandBytes * held(s.t)
+		n += operandBytes * elements(s.t)
 	}
 	if err := memlimit.Room(n); err != nil {
 		return &interp.Error{Op: op.Def.Name, Name: op.Results[0].Name, Pos: op.Pos, Msg: err.Error(), Err: err}
@@ -127,14 +127,14 @@ func room(op *ir.Op, args map[*ir.Value]*enclosure) error {
 	return nil
 }
 
-// held returns the elements of a tensor, of a list those of its elements: the type of a list may leave extents open.
-func held(t interp.Tensor) int64 {
+// elements returns the number of elements of a tensor, or of all tensors of a list, whose type may leave extents open.
+func elements(t interp.Tensor) int64 {
 	if t.Type.Kind != ir.List {
 		return max(t.Type.Elems(), 0)
 	}
 	n := int64(0)
 	for _, e := range t.List {
-		n += held(e)
+		n += elements(e)
 	}
 	return n
 }

@@ -5,20 +5,20 @@ import (
 	"github.com/zinc-compiler/zinc/runtime/sim/interp"
 )
 
-// dying lists what no statement reads any more after each statement of the program that was lowered: names of values in
-// call.env, call.ahead and call.behind.
-type dying struct{ env, ahead, behind [][]string }
+// dead lists, for each statement of the program that was lowered, the names of values in call.env, call.ahead and
+// call.behind that no later statement reads.
+type dead struct{ env, ahead, behind [][]string }
 
-// lifetimes finds what dies after each statement. Values that are returned, or whose choices are compared with the
-// reference's, live to the end.
-func (x *call) lifetimes() *dying {
+// lifetimes finds the values that are dead after each statement. Values that are returned, or whose choices are
+// compared with the reference's, live to the end.
+func (x *call) lifetimes() *dead {
 	ops := x.f.Placed.Body.Ops
 	env, ahead, behind := map[string]int{}, map[string]int{}, map[string]int{}
 	var measured func(op *ir.Op, i int)
 	measured = func(op *ir.Op, i int) {
 		for _, a := range free(op) {
 			env[a.Name] = i
-			if a.Def != nil && a.Def.Place.Unit == ir.Engine && !x.held[a.Name] {
+			if a.Def != nil && a.Def.Place.Unit == ir.Engine && !x.materialised[a.Name] {
 				measured(a.Def, i)
 			}
 		}
@@ -60,7 +60,7 @@ func (x *call) lifetimes() *dying {
 		}
 		return out
 	}
-	return &dying{after(env), after(ahead), after(behind)}
+	return &dead{after(env), after(ahead), after(behind)}
 }
 
 // reads notes that statement i reads what a side computes v from, and values of the side before it.
@@ -81,9 +81,9 @@ func (x *call) reads(v *ir.Value, s *side, i int, env, own map[string]int, seen 
 	}
 }
 
-// forget drops the numbers of what dies after a statement. A value stays known by name.
+// forget drops the numbers of the values that are dead after a statement, but not their names.
 func (x *call) forget(i int) {
-	d := x.dying
+	d := x.dead
 	for _, name := range d.env[i] {
 		if x.env[name] != nil {
 			x.env[name] = &enclosure{}

@@ -93,7 +93,7 @@ func TestListsOfOpenExtentsAreVerified(t *testing.T) {
 	}
 	list := interp.Tensor{Type: ir.Type{Kind: ir.List, DType: ir.FP16, Shape: []int64{ir.Unknown}},
 		List: []interp.Tensor{{Type: ir.TensorOf(ir.FP16, 3)}, {Type: ir.TensorOf(ir.FP16, 4)}}}
-	if n := held(list); n != 7 {
+	if n := elements(list); n != 7 {
 		t.Errorf("a list of 7 elements has %d", n)
 	}
 }

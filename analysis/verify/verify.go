@@ -252,7 +252,7 @@ func (r *Result) call(x *call, end map[string]*enclosure, seen *observed, number
 	return nil
 }
 
-// observe runs one call and returns what the machine held, and the comparison of the statements that tasks computed:
+// observe runs one call and returns its outputs and states, and the comparison of the statements that tasks computed:
 // each is compared as soon as its results are written. Through a Runner, what tasks wrote is that of a machine that
 // runs the same call on the engine directly.
 func (c *comparison) observe(ctx context.Context, m, engine *sim.Machine, through Runner,
@@ -261,13 +261,13 @@ func (c *comparison) observe(ctx context.Context, m, engine *sim.Machine, throug
 	if err := states(m, f, inputs); err != nil {
 		return nil, nil, err
 	}
-	held := int64(0)
+	bytes := int64(0)
 	for _, p := range f.Procedures {
 		for i := range p.Held {
-			held += heldBytes * max(p.Held[i].Value.Type.Elems(), 0)
+			bytes += materialisedBytes * max(p.Held[i].Value.Type.Elems(), 0)
 		}
 	}
-	if err := memlimit.Room(held); err != nil {
+	if err := memlimit.Room(bytes); err != nil {
 		return nil, nil, fmt.Errorf("what the tasks of function %s write: %w", f.Name, err)
 	}
 	x := c.begin(inputs)
@@ -283,7 +283,7 @@ func (c *comparison) observe(ctx context.Context, m, engine *sim.Machine, throug
 		}
 		if w := watchers[where]; w != nil && wrong == nil {
 			w.write(task, extent, patterns)
-			wrong = w.finish(task, x.holds)
+			wrong = w.finish(task, x.receive)
 		}
 	}
 	got, err := engine.Run(ctx, in, run)
@@ -313,8 +313,9 @@ func states(m *sim.Machine, f *compile.Function, to map[string]interp.Tensor) er
 	return nil
 }
 
-// heldBytes is the memory of an element that a task wrote: its value, and its place while the buffer is not complete.
-const heldBytes = 4
+// materialisedBytes is the memory of an element that a task wrote: its value, and its place while the buffer is not
+// complete.
+const materialisedBytes = 4
 
 // statePrefix marks the names of states among those of results.
 const statePrefix = "state "

@@ -8,8 +8,8 @@ import (
 	"github.com/zinc-compiler/zinc/runtime/sim/interp"
 )
 
-// holding is a value that tasks of the engine wrote.
-type holding struct {
+// materialised is a value that tasks of the engine wrote.
+type materialised struct {
 	t    interp.Tensor
 	by   *watcher
 	held *lower.Held
@@ -17,7 +17,7 @@ type holding struct {
 }
 
 // task returns the task that wrote an element last. Padding that no task wrote counts for the last task of the buffer.
-func (h *holding) task(element int) int {
+func (h *materialised) task(element int) int {
 	place := int64(-1)
 	h.held.Rows(func(i, n int, at, step int64) {
 		if i <= element && element < i+n {
@@ -104,8 +104,8 @@ func (w *watcher) write(task int, extent [5]int, patterns []uint16) {
 }
 
 // finish calls see with every value that is complete after a task, until it returns an error.
-func (w *watcher) finish(task int, see func(v *ir.Value, h *holding) error) error {
-	whole := make([]*holding, len(w.whole[task]))
+func (w *watcher) finish(task int, see func(v *ir.Value, h *materialised) error) error {
+	whole := make([]*materialised, len(w.whole[task]))
 	for k, i := range w.whole[task] {
 		whole[k] = w.read(&w.p.Held[i], task)
 	}
@@ -121,7 +121,7 @@ func (w *watcher) finish(task int, see func(v *ir.Value, h *holding) error) erro
 }
 
 // read returns a value from its buffer, in which memory that no task wrote is zero, as padding should be.
-func (w *watcher) read(held *lower.Held, last int) *holding {
+func (w *watcher) read(held *lower.Held, last int) *materialised {
 	from := w.buffer[held.Buffer]
 	data := make([]byte, held.Value.Type.Bytes())
 	held.Rows(func(i, n int, at, step int64) {
@@ -132,5 +132,5 @@ func (w *watcher) read(held *lower.Held, last int) *holding {
 		}
 	})
 	t := interp.Tensor{Type: held.Value.Type, Data: data}
-	return &holding{t: t, by: w, held: held, last: last}
+	return &materialised{t: t, by: w, held: held, last: last}
 }
