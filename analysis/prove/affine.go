@@ -158,7 +158,7 @@ const maxAlike = 4
 // alike reports that two values are the same but for the rounding of constants: affine functions of the same value, or
 // the same operation on such.
 func (s *source) alike(v, w *ir.Value, depth int) (why string, ok bool) {
-	if v.Name == w.Name && s.known(v.Name) {
+	if v.Name == w.Name && s.agrees(v.Name) {
 		return "", true
 	}
 	if why, ok := s.affine(v, w); ok {
@@ -201,7 +201,7 @@ func (s *source) affine(v, w *ir.Value) (string, bool) {
 	for dim := range v.Type.Rank() {
 		n := int(v.Type.Shape[dim])
 		a, b := affineOf(v, dim, n), affineOf(w, dim, n)
-		if steps := a.steps + b.steps; steps > 0 && a.base.Name == b.base.Name && s.known(a.base.Name) &&
+		if steps := a.steps + b.steps; steps > 0 && a.base.Name == b.base.Name && s.agrees(a.base.Name) &&
 			sameProduct(a.product, b.product) && a.near(b, steps) {
 			return fmt.Sprintf("the constants are those of the source within %d roundings to fp16", steps), true
 		}

@@ -29,7 +29,7 @@ const (
 // values differ, or if too few of the integers are valid.
 func (s *source) indexed(ctx context.Context, v, w *ir.Value) (string, bool) {
 	// Integers are followed back to the parameters, since those that are computed from the same one depend on it.
-	stop := func(name string) bool { return s.known(name) && !s.placed[name].Type.DType.IsInt() }
+	stop := func(name string) bool { return s.agrees(name) && !s.placed[name].Type.DType.IsInt() }
 	a, theirs := cut(s.fn, v, stop)
 	b, ours := cut(s.p.f.Program, w, stop)
 	elems, work := int64(0), int64(0)

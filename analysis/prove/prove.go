@@ -173,13 +173,13 @@ func Pair(ctx context.Context, m *sim.Machine, fs []Function, o Options) (*Resul
 
 // proof is the proof of one function.
 type proof struct {
-	m        *sim.Machine
-	f        *Function
-	o        Options
-	fs       *field.Functions
-	meanings *exact.Meanings
-	progress progress
-	in       map[string]exact.Tensor // random elements for the parameters, once they were needed
+	m         *sim.Machine
+	f         *Function
+	o         Options
+	fs        *field.Functions
+	valuation *exact.Valuation
+	progress  progress
+	in        map[string]exact.Tensor // random elements for the parameters, once they were needed
 	// program is what evaluates the program. A form stands for sums of products until one has not shown that all is
 	// equal.
 	program *exact.Evaluator
@@ -201,8 +201,8 @@ func newProof(m *sim.Machine, f *Function, o Options) *proof {
 		programs = append(programs, f.Source)
 		p.source = newSource(p)
 	}
-	p.meanings = exact.NewMeanings(p.fs, programs...)
-	p.program = exact.NewEvaluator(p.fs, field.NewForm(p.fs), p.meanings)
+	p.valuation = exact.NewValuation(p.fs, programs...)
+	p.program = exact.NewEvaluator(p.fs, field.NewForm(p.fs), p.valuation)
 	return p
 }
 
@@ -275,7 +275,7 @@ func (p *proof) bytes(ctx context.Context, tasks *int, values func(procedure str
 	for n, t := range p.inputs() {
 		in[n] = sim.ExactTensor{Tensor: t}
 	}
-	o := sim.ExactOptions{Meanings: p.meanings}
+	o := sim.ExactOptions{Valuation: p.valuation}
 	o.Engine.Field, o.Engine.Form = p.fs, p.program.Form
 	o.Engine.Workers, o.Engine.Writers = p.o.Workers, values != nil
 	o.Engine.Trace = func(engine.Event) {
@@ -310,7 +310,7 @@ func (p *proof) statements(ctx context.Context) (*SourceResult, error) {
 	own := *p.program
 	own.See, own.Unknown, own.Step, own.Whole = nil, nil, nil, true
 	p.source.Evaluator, p.program.Unknown = &own, nil
-	for granted := 0; ; granted++ {
+	for assumed := 0; ; assumed++ {
 		r, err := p.source.run(ctx, p.outs)
 		for err == nil && r == nil { // values that were not kept or exact sums are needed
 			if p.source.inexact {
@@ -324,14 +324,14 @@ func (p *proof) statements(ctx context.Context) (*SourceResult, error) {
 				r, err = p.source.run(ctx, p.outs)
 			}
 		}
-		if err != nil || r.Open == 0 || granted == maxGranted || !p.source.grant(r) {
+		if err != nil || r.Open == 0 || assumed == maxAssumed || !p.source.assume(r) {
 			return r, err
 		}
 	}
 }
 
-// maxGranted bounds how often statements are compared again, each time with one more value that is not concluded.
-const maxGranted = 32
+// maxAssumed bounds how often statements are compared again, each time with one more value assumed.
+const maxAssumed = 32
 
 // bytesAndProgram compares the bytes with the program. If an output differs, it runs again knowing what the tasks
 // compute, since an operation can mean one of two things, and finds the first value that departs.
@@ -382,7 +382,7 @@ func (p *proof) bytesAndProgram(ctx context.Context, r *FunctionResult) error {
 		return err
 	}
 	r.First = first(p.f.Program, missing)
-	if reasons = append(reasons, p.meanings.Odd()...); len(reasons) > 0 {
+	if reasons = append(reasons, p.valuation.Unsupported()...); len(reasons) > 0 {
 		r.Verdict = Open
 		sort.Strings(reasons)
 		r.Reasons = slices.Compact(reasons)

@@ -136,12 +136,12 @@ func wideConst(v *ir.Value, isType bool) *ir.Value {
 // says how it was compared, or why not. If the parts differ on any numbers, they are compared once more on whole ones,
 // where operands are known to be whole.
 func (s *source) sample(ctx context.Context, v, w *ir.Value) finding {
-	f := s.sampled(ctx, v, w, s.known)
-	if f.standing != differs || f.work > 0 {
+	f := s.sampled(ctx, v, w, s.agrees)
+	if f.verdict != differs || f.work > 0 {
 		return f
 	}
-	fraction := func(name string) bool { return s.known(name) && !whole(s.placed[name], 0) }
-	if g := s.sampled(ctx, v, w, fraction); g.standing != differs {
+	fraction := func(name string) bool { return s.agrees(name) && !whole(s.placed[name], 0) }
+	if g := s.sampled(ctx, v, w, fraction); g.verdict != differs {
 		return g
 	}
 	return f
@@ -174,7 +174,7 @@ func (s *source) sampled(ctx context.Context, v, w *ir.Value, stop func(name str
 	for _, x := range slices.Concat(a.in, b.in) {
 		if t, ok := in[x.Name]; ok && !t.Equal(x.Type) || x.Type.Kind != ir.Tensor || !x.Type.Static() {
 			why := fmt.Sprintf("%s has different types in the two programs, or no known one", x.Name)
-			return finding{standing: differs, why: why}
+			return finding{verdict: differs, why: why}
 		}
 		in[x.Name] = x.Type
 	}
@@ -186,7 +186,7 @@ func (s *source) sampled(ctx context.Context, v, w *ir.Value, stop func(name str
 	}
 	work = max(work, 1)
 	if why, ok := s.indexed(ctx, v, w); ok {
-		return finding{standing: near, why: why}
+		return finding{verdict: near, why: why}
 	}
 	impulses := int64(0)
 	if ownConstants(theirs, ours) {
@@ -198,12 +198,12 @@ func (s *source) sampled(ctx context.Context, v, w *ir.Value, stop func(name str
 	if runs < leastRuns {
 		why := fmt.Sprintf("it takes samples of %d elements, %d times; the limit is %d in all", work, leastRuns,
 			s.p.work())
-		return finding{standing: differs, why: why, work: needs}
+		return finding{verdict: differs, why: why, work: needs}
 	}
 	if impulses > s.p.work()/work {
 		why := fmt.Sprintf("it takes samples of %d elements for each of its %d operands alone, since passes "+
 			"computed constants for it; the limit is %d in all", work, impulses, s.p.work())
-		return finding{standing: differs, why: why, work: needs}
+		return finding{verdict: differs, why: why, work: needs}
 	}
 	why := ""
 	for _, wide := range []bool{true, false} { // rounding is in the second alone
@@ -216,13 +216,13 @@ func (s *source) sampled(ctx context.Context, v, w *ir.Value, stop func(name str
 		}
 	}
 	if why != "" {
-		return finding{standing: differs, why: why}
+		return finding{verdict: differs, why: why}
 	}
 	how := fmt.Sprintf("%d samples of its operands", runs)
 	if impulses > 0 {
 		how += fmt.Sprintf(" and each of %d operands alone", impulses)
 	}
-	return finding{standing: near, why: how}
+	return finding{verdict: near, why: how}
 }
 
 // ownConstants reports whether the placed program has tensors of floats as constants that the source has not.

@@ -38,19 +38,19 @@ type Statement struct {
 	Work int64 `json:"work,omitempty"`
 }
 
-// standing is what is known of a value of the source, worse ones later.
-type standing int
+// verdict compares a value of the source with the placed program, the worst verdict last.
+type verdict int
 
 const (
-	equal   standing = iota
-	rounded          // equal, if constants that passes computed are what they were rounded from
-	near             // nearly equal on samples
+	equal   verdict = iota
+	rounded         // equal, if constants that passes computed are what they were rounded from
+	near            // nearly equal on samples
 	differs
 )
 
-// A finding is a standing with its reason.
+// A finding is a verdict with its reason.
 type finding struct {
-	standing
+	verdict
 	why  string
 	work int64 // that a sample takes, if it is more than allowed
 }
@@ -74,14 +74,14 @@ type source struct {
 	missing bool
 	inexact bool               // a conclusion needs exact sums of products
 	found   map[string]finding // by name, for values that the placed program has too
-	// granted are values that differ and are not concluded: what reads them reads those of the placed program.
-	granted map[string]bool
+	// assumed are values that differ without a conclusion. Their readers use the values of the placed program.
+	assumed map[string]bool
 }
 
 // newSource prepares the comparison.
 func newSource(p *proof) *source {
 	s := &source{p: p, placed: map[string]*ir.Value{}, kept: map[string]exact.Tensor{}, reads: map[string]bool{},
-		granted: map[string]bool{}}
+		assumed: map[string]bool{}}
 	for _, v := range p.f.Program.Body.Params {
 		s.placed[v.Name] = v
 	}
@@ -181,7 +181,7 @@ func (x *folder) add(old *ir.Op) {
 	}
 	var results []*ir.Const
 	if !x.stays(op) {
-		results = exact.Known(op)
+		results = exact.Folded(op)
 	}
 	for i, c := range results {
 		v := op.Results[i]
@@ -256,7 +256,7 @@ func (s *source) same(op *ir.Op) bool {
 				if !sameConst(v.Const, w.Const) {
 					return false
 				}
-			case v.IsConst() || w.IsConst() || v.Name != w.Name || s.found != nil && !s.known(v.Name):
+			case v.IsConst() || w.IsConst() || v.Name != w.Name || s.found != nil && !s.agrees(v.Name):
 				return false
 			}
 		}
@@ -335,12 +335,12 @@ func (s *source) compare(ctx context.Context, v *ir.Value, t exact.Tensor) (exac
 	have, ok := s.kept[v.Name]
 	f := finding{}
 	if !ok || !slices.Equal(have.Elems, t.Elems) {
-		if f = s.otherReason(ctx, v, w); f.standing == differs && ok {
+		if f = s.otherReason(ctx, v, w); f.verdict == differs && ok {
 			f.why = differences(t, have) + "; " + f.why
 		}
 	}
 	s.found[v.Name] = f
-	if f.standing == differs && !s.granted[v.Name] {
+	if f.verdict == differs && !s.assumed[v.Name] {
 		return t, true
 	}
 	return have, ok
@@ -364,12 +364,12 @@ func differences(want, have exact.Tensor) string {
 		diag.Count(len(want.Elems), "element", "elements"), index(first, want.Type.Shape))
 }
 
-// grant adds the first value that differs and is not concluded to those that statements after it read as they are.
-func (s *source) grant(r *SourceResult) bool {
+// assume adds to assumed the first value that differs without a conclusion. It reports whether there was one.
+func (s *source) assume(r *SourceResult) bool {
 	for _, op := range s.fn.Body.Ops {
 		for _, v := range op.Results {
-			if f, ok := s.found[v.Name]; ok && f.standing == differs && r.open[op] && !s.granted[v.Name] {
-				s.granted[v.Name] = true
+			if f, ok := s.found[v.Name]; ok && f.verdict == differs && r.open[op] && !s.assumed[v.Name] {
+				s.assumed[v.Name] = true
 				return true
 			}
 		}
@@ -380,9 +380,9 @@ func (s *source) grant(r *SourceResult) bool {
 // otherReason looks for another reason why a value of the source and one of the placed program are the same.
 func (s *source) otherReason(ctx context.Context, v, w *ir.Value) finding {
 	if why, ok := s.alike(v, w, 0); ok {
-		return finding{standing: rounded, why: why}
+		return finding{verdict: rounded, why: why}
 	}
-	if s.Form.Used() && slices.ContainsFunc(slices.Concat(region(v, s.known), region(w, s.known)),
+	if s.Form.Used() && slices.ContainsFunc(slices.Concat(region(v, s.agrees), region(w, s.agrees)),
 		func(op *ir.Op) bool { return opwork.MACs(op) > 0 }) {
 		s.inexact = true
 		return finding{}
@@ -390,14 +390,15 @@ func (s *source) otherReason(ctx context.Context, v, w *ir.Value) finding {
 	return s.sample(ctx, v, w)
 }
 
-// known reports whether a value of the source is that of the same name in the placed program.
-func (s *source) known(name string) bool {
+// agrees reports whether a value of the source is equal to the value of that name in the placed program, or assumed to
+// be.
+func (s *source) agrees(name string) bool {
 	v := s.placed[name]
 	if v == nil || v.Def == nil {
 		return v != nil
 	}
 	f, ok := s.found[name]
-	return ok && (f.standing != differs || s.granted[name])
+	return ok && (f.verdict != differs || s.assumed[name])
 }
 
 // outputs returns the findings on the outputs of the source, and of its states after a call.
@@ -407,19 +408,19 @@ func (s *source) outputs(in exact.Scope, outs []exact.Tensor) map[*ir.Value]find
 		f := finding{}
 		if !slices.Equal(t.Elems, have.Elems) {
 			s.inexact = s.inexact || s.Form.Used()
-			f = finding{standing: differs, why: "the placed program returns another value as " + name + ": " +
+			f = finding{verdict: differs, why: "the placed program returns another value as " + name + ": " +
 				differences(t, have)}
 		}
-		if g, ok := s.found[v.Name]; ok && f.standing == differs && g.standing != differs {
+		if g, ok := s.found[v.Name]; ok && f.verdict == differs && g.verdict != differs {
 			f = g
 		}
-		if old, ok := out[v]; !ok || old.standing < f.standing {
+		if old, ok := out[v]; !ok || old.verdict < f.verdict {
 			out[v] = f
 		}
 	}
 	for i, v := range s.fn.Body.Outputs {
 		w := s.p.f.Program.Body.Outputs[i]
-		if v.Const == nil && w.Name == v.Name && s.known(v.Name) {
+		if v.Const == nil && w.Name == v.Name && s.agrees(v.Name) {
 			out[v] = s.found[v.Name]
 			continue
 		}
@@ -439,7 +440,7 @@ func (s *source) outputs(in exact.Scope, outs []exact.Tensor) map[*ir.Value]find
 	return out
 }
 
-// report gives each statement the worst standing of what depends on it up to the first values that both programs have.
+// report gives each statement the worst verdict on what depends on it, up to the first values that both programs have.
 func (s *source) report(outs map[*ir.Value]finding) *SourceResult {
 	if s.missing || s.inexact {
 		return nil
@@ -447,7 +448,7 @@ func (s *source) report(outs map[*ir.Value]finding) *SourceResult {
 	r := &SourceResult{Verdict: Proved, open: map[*ir.Op]bool{}}
 	below := map[*ir.Value]finding{} // of what reads a value
 	worst := func(v *ir.Value, f finding) {
-		if below[v].standing < f.standing {
+		if below[v].verdict < f.verdict {
 			below[v] = f
 		}
 	}
@@ -458,21 +459,21 @@ func (s *source) report(outs map[*ir.Value]finding) *SourceResult {
 	for _, op := range slices.Backward(s.fn.Body.Ops) {
 		f := finding{}
 		merge := func(g finding) {
-			if f.standing < g.standing {
+			if f.verdict < g.verdict {
 				f = g
 			}
 		}
 		for _, v := range op.Results {
 			g, ok := s.found[v.Name]
 			switch {
-			case ok && (g.standing != differs || s.granted[v.Name]):
+			case ok && (g.verdict != differs || s.assumed[v.Name]):
 				merge(g)
-			case ok && below[v].standing == near:
+			case ok && below[v].verdict == near:
 				merge(g) // samples of a later value may hide the difference
 			default:
 				merge(below[v])
 			}
-			if g.standing == differs && f.standing == differs {
+			if g.verdict == differs && f.verdict == differs {
 				f = g // the value itself has a reason
 			}
 		}
@@ -480,7 +481,7 @@ func (s *source) report(outs map[*ir.Value]finding) *SourceResult {
 			worst(v, f)
 		}
 		verdict := Proved
-		switch f.standing {
+		switch f.verdict {
 		case rounded:
 			r.Rounded++
 			fallthrough
@@ -493,7 +494,7 @@ func (s *source) report(outs map[*ir.Value]finding) *SourceResult {
 			r.Open++
 			verdict, r.open[op] = Open, true
 		}
-		if f.standing > equal {
+		if f.verdict > equal {
 			if was := s.written[op]; was != nil {
 				op = was
 			}
@@ -505,7 +506,7 @@ func (s *source) report(outs map[*ir.Value]finding) *SourceResult {
 		}
 	}
 	for v, f := range outs { // an output that is a parameter or a constant
-		if v.Def == nil && f.standing == differs {
+		if v.Def == nil && f.verdict == differs {
 			r.Verdict = Open
 			r.Open++
 			kind := "output "

@@ -63,7 +63,7 @@ func TestRowKernelsAgree(t *testing.T) {
 	defer func() { limbs = true }()
 	r := rand.New(rand.NewPCG(7, 8))
 	f := New(3)
-	f.Known(77)
+	f.MarkBoolean(77)
 	special := []Elem{0, 1, P - 1, P - 2, Infinity, P - Infinity, 77, P - 76}
 	for n := 1; n < 70; n++ {
 		v, b := make([]Elem, n), make([]Elem, n)

@@ -150,7 +150,7 @@ func TestLawsOfFunctions(t *testing.T) {
 			t.Fatal("the signs of a negative are not exchanged")
 		}
 		both := field.Add(below, above)
-		f.Known(both)
+		f.MarkBoolean(both)
 		for _, v := range []field.Elem{below, above, both, field.Sub(1, below), field.Sub(1, both), f.Max(below, above),
 			field.Sub(1, f.Mul(below, both))} {
 			if !f.IsBoolean(v) {

@@ -13,7 +13,7 @@ type Functions struct {
 	keys        [8]uint64
 	low         Elem // order's image of minus infinity
 	booleans    set  // elements that stand for 0 or 1
-	known       [filterBits / 32]atomic.Uint32
+	filter      [filterBits / 32]atomic.Uint32
 	differences sync.Map // signs of differences of booleans and from infinities, by the difference
 	parts       sync.Map // bytes of integers that were joined from bytes of others, by joined
 }
@@ -127,7 +127,7 @@ func (f *Functions) Max(a, b Elem) Elem {
 	}
 	y := f.Unorder(Add(f.Order(a), f.Order(b)))
 	if f.IsBoolean(a) && f.IsBoolean(b) {
-		f.Known(y)
+		f.MarkBoolean(y)
 	}
 	return y
 }
@@ -136,7 +136,7 @@ func (f *Functions) Max(a, b Elem) Elem {
 func (f *Functions) Mul(a, b Elem) Elem {
 	y := Mul(a, b)
 	if f.IsBoolean(a) && f.IsBoolean(b) {
-		f.Known(y)
+		f.MarkBoolean(y)
 	}
 	return y
 }
@@ -161,28 +161,28 @@ func (f *Functions) Clip(x, low, high Elem) Elem {
 	return x
 }
 
-// Boolean returns a random function of a name and an element, which is Known to be a boolean.
+// Boolean returns a random function of a name and an element, which is marked as a boolean.
 func (f *Functions) Boolean(name uint64, x Elem) Elem {
 	y := f.Hash(name, x)
-	f.Known(y)
+	f.MarkBoolean(y)
 	return y
 }
 
-// Known makes an element, and one minus it, a boolean for IsBoolean.
-func (f *Functions) Known(x Elem) {
+// MarkBoolean makes x and 1 - x booleans for IsBoolean.
+func (f *Functions) MarkBoolean(x Elem) {
 	for _, x := range [...]Elem{x, Sub(1, x)} {
 		if x <= 1 {
 			continue
 		}
 		f.booleans.add(x)
-		f.known[x%filterBits/32].Or(1 << (x % 32))
+		f.filter[x%filterBits/32].Or(1 << (x % 32))
 	}
 }
 
 // filtered reports whether the filter has an element, as it has every boolean.
-func (f *Functions) filtered(x Elem) bool { return f.known[x%filterBits/32].Load()>>(x%32)&1 != 0 }
+func (f *Functions) filtered(x Elem) bool { return f.filter[x%filterBits/32].Load()>>(x%32)&1 != 0 }
 
-// IsBoolean reports whether an element is 0, 1 or Known.
+// IsBoolean reports whether an element is 0, 1 or marked.
 func (f *Functions) IsBoolean(x Elem) bool {
 	if x <= 1 {
 		return true
@@ -203,8 +203,8 @@ func (f *Functions) Sub(a, b Elem) Elem {
 		f.differences.Store(d, [2]Elem{below, 0})
 	case f.IsBoolean(a) && f.IsBoolean(b):
 		below, above := Mul(Sub(1, a), b), Mul(a, Sub(1, b))
-		f.Known(below)
-		f.Known(above)
+		f.MarkBoolean(below)
+		f.MarkBoolean(above)
 		f.differences.Store(d, [2]Elem{below, above})
 	}
 	return d

@@ -32,8 +32,8 @@ type Where struct {
 // ExactOptions configure RunExact.
 type ExactOptions struct {
 	Engine engine.ExactOptions // but for Table and Scalar
-	// Meanings are those of the constants and tables of the program.
-	Meanings *exact.Meanings
+	// Valuation interprets the constants and tables of the program.
+	Valuation *exact.Valuation
 	// Values is called with the result of each task, as engine.ExactOptions describes, and the name of the procedure.
 	// It may be nil.
 	Values func(procedure string, task int, extent [5]int, vals []field.Elem)
@@ -78,7 +78,7 @@ func (m *Machine) RunExact(ctx context.Context, name string, inputs map[string]E
 		}
 	}
 	o.Engine.L2Bytes = m.l2
-	o.Engine.Table, o.Engine.Scalar = o.Meanings.Table, o.Meanings.Scalar
+	o.Engine.Table, o.Engine.Scalar = o.Valuation.Table, o.Valuation.Scalar
 	r.engine = engine.NewExact(o.Engine)
 	for _, id := range slices.Concat(fn.Inputs, fn.States) {
 		op := &fn.Operands[id]
@@ -137,7 +137,7 @@ func (r *exactRun) step(ctx context.Context, m *Machine, i int) error {
 		}
 		in[k] = r.vals[id].Tensor // the order of the parameters
 	}
-	out, err := exact.NewEvaluator(r.o.Engine.Field, r.o.Engine.Form, r.o.Meanings).Func(ctx, call.fn, in)
+	out, err := exact.NewEvaluator(r.o.Engine.Field, r.o.Engine.Form, r.o.Valuation).Func(ctx, call.fn, in)
 	if err != nil {
 		return err
 	}

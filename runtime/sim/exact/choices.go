@@ -41,7 +41,7 @@ func firstOfEqual(c *call) []Tensor {
 func (c *call) same(x, y field.Elem) field.Elem {
 	below, above := c.Signs(c.Sub(x, y))
 	e := field.Sub(field.Sub(1, below), above)
-	c.Known(e)
+	c.MarkBoolean(e)
 	return e
 }
 
@@ -63,7 +63,7 @@ func oneHot(c *call) []Tensor {
 	n, inner := int(out.Shape[axis]), int(extent(out.Shape[axis+1:], nil))
 	equal := func(x field.Elem, place int) field.Elem { return c.same(x, field.Int(int64(place))) }
 	if n == 1 { // a comparison with a number
-		is := c.meanings.comparison(0, 0, 1, 0)
+		is := c.valuation.comparison(0, 0, 1, 0)
 		equal = func(x field.Elem, _ int) field.Elem { return is(x) }
 	}
 	y := make([]field.Elem, out.Elems())
@@ -71,7 +71,7 @@ func oneHot(c *call) []Tensor {
 		e := equal(x.Elems[i/(n*inner)*inner+i%inner], i/inner%n)
 		v := field.Add(field.Mul(e, on), field.Mul(field.Sub(1, e), off))
 		if out.DType == ir.Bool {
-			c.Known(v)
+			c.MarkBoolean(v)
 		} else {
 			v = convert(v)
 		}

@@ -38,7 +38,7 @@ func choice(c *call) []Tensor {
 		for k := range y {
 			y[k] = field.Add(field.Mul(p.Elems[0], a[k]), field.Mul(field.Sub(1, p.Elems[0]), b[k]))
 			if v.Type.DType == ir.Bool {
-				c.Known(y[k])
+				c.MarkBoolean(y[k])
 			}
 		}
 		out[i] = c.out(i, y)

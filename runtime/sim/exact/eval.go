@@ -21,30 +21,30 @@ type Tensor struct {
 	Elems []field.Elem
 }
 
-// NewEvaluator returns an evaluator of programs with the given meanings of constants and tables. A nil form means exact
+// NewEvaluator returns an evaluator of programs with a valuation of constants and tables. A nil form means exact
 // sums of products.
-func NewEvaluator(fs *field.Functions, form *field.Form, m *Meanings) *Evaluator {
-	return &Evaluator{Functions: fs, Form: form, meanings: m, memory: &memory{refs: map[*field.Elem]int{}}}
+func NewEvaluator(fs *field.Functions, form *field.Form, m *Valuation) *Evaluator {
+	return &Evaluator{Functions: fs, Form: form, valuation: m, memory: &memory{refs: map[*field.Elem]int{}}}
 }
 
 // Evaluator computes functions of the intermediate form over the field.
 type Evaluator struct {
 	*field.Functions
-	Form     *field.Form // replaces sums of products; nil for none
-	meanings *Meanings
-	memory   *memory
-	// Computed reports the elements that the other side computes, to choose where an operation has two meanings; it is
-	// nil if they are not known.
+	Form      *field.Form // replaces sums of products; nil for none
+	valuation *Valuation
+	memory    *memory
+	// Computed reports whether the other side computes an element. It chooses between results of an operation that
+	// differ in what is rounded. It is nil if the elements of the other side are not known.
 	Computed func(x field.Elem) bool
 	// Whole is set for sources, in which a conversion to integers keeps what was rounded to one. Of a part of the
 	// placed program it is not known what was rounded.
 	Whole bool
-	// Constants keeps the elements of constants; nil for nothing.
+	// Constants caches the elements of constants; nil for no cache.
 	Constants map[*ir.Const]Tensor
 	// Unknown is called with each operation that is treated as an unknown function, and reports whether its results
 	// are of use. It may be nil.
 	Unknown func(op *ir.Op) bool
-	// See is called with each result, and reports whether somebody keeps it. It may be nil.
+	// See is called with each result and reports whether it is retained. It may be nil.
 	See func(v *ir.Value, t Tensor) bool
 	// Step is called after each operation. It may be nil.
 	Step func()
@@ -290,9 +290,9 @@ func (c *call) compute() []Tensor {
 			}
 		}
 	}
-	if known := Known(c.op); known != nil {
-		ts := make([]Tensor, len(known))
-		for i, k := range known {
+	if folded := Folded(c.op); folded != nil {
+		ts := make([]Tensor, len(folded))
+		for i, k := range folded {
 			ts[i] = c.constant(k)
 		}
 		return ts
@@ -477,14 +477,14 @@ func (e *Evaluator) over(shape []int64, f func(a []field.Elem) field.Elem, ts ..
 	return out
 }
 
-// either returns one of several meanings of an operation that differ in what is rounded: the first, unless the other
-// side computes more elements of another.
-func (c *call) either(meanings ...func() []Tensor) []Tensor {
-	ts := meanings[0]()
+// either returns one of several results of an operation that differ in what is rounded: the first, unless the other
+// side computes more elements of another one.
+func (c *call) either(alternatives ...func() []Tensor) []Tensor {
+	ts := alternatives[0]()
 	if c.Computed == nil {
 		return ts
 	}
-	for _, m := range meanings[1:] {
+	for _, m := range alternatives[1:] {
 		if others := m(); len(ts) == 0 || c.nearer(others, ts) {
 			ts = others
 		}
@@ -519,7 +519,7 @@ func (c *call) nearer(a, b []Tensor) bool {
 // register returns the element for a scalar constant that a register contains.
 func (c *call) register(name ir.ParamName) (field.Elem, bool) {
 	f, ok := ir.ArgFloat(c.op, name)
-	return c.meanings.Scalar(numerics.Half(f)), ok
+	return c.valuation.Scalar(numerics.Half(f)), ok
 }
 
 // extent multiplies the dimensions at axes, or all dimensions if axes is nil.

@@ -44,7 +44,7 @@ func TestPolynomialsAreThoseOfTheInterpreter(t *testing.T) {
 			t.Fatalf("program %d: %v", i, err)
 		}
 		fs := field.New(uint64(i))
-		got, err := NewEvaluator(fs, nil, NewMeanings(fs, f)).Func(t.Context(), f, in)
+		got, err := NewEvaluator(fs, nil, NewValuation(fs, f)).Func(t.Context(), f, in)
 		if err != nil {
 			t.Fatalf("program %d: %v", i, err)
 		}

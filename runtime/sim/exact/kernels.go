@@ -148,7 +148,7 @@ func difference(c *call) []Tensor { return binary(c.Sub)(c) }
 func (c *call) scalar(name ir.ParamName) Tensor {
 	t := c.need(name)
 	if v := c.op.Arg(name); v.IsConst() && v.Type.Elems() == 1 {
-		t.Elems = []field.Elem{c.meanings.Scalar(v.Const.Float(0))}
+		t.Elems = []field.Elem{c.valuation.Scalar(v.Const.Float(0))}
 	}
 	return t
 }
@@ -197,7 +197,7 @@ func divide(c *call) []Tensor {
 		return exact()
 	}
 	half := func(i int) float64 { return numerics.Half(1 / y.Const.Float(int64(i))) }
-	return c.either(by(func(i int, _ field.Elem) field.Elem { return c.meanings.Scalar(half(i)) }), exact,
+	return c.either(by(func(i int, _ field.Elem) field.Elem { return c.valuation.Scalar(half(i)) }), exact,
 		by(func(i int, _ field.Elem) field.Elem { return field.Number(half(i)) }))
 }
 
@@ -242,7 +242,7 @@ func (c *call) round(x field.Elem) field.Elem {
 	h := field.Mul(t, field.Inv(2))
 	odd := field.Sub(h, c.Trunc(h))
 	f := field.Add(field.Sub(x, t), field.Mul(odd, field.Number(0x1p-10)))
-	return field.Add(t, c.meanings.steps(c.Functions, f, []edge{
+	return field.Add(t, c.valuation.steps(c.Functions, f, []edge{
 		{at: -0.5, value: 0, above: 0}, {at: 0.5, value: 0, above: 1},
 	}, -1))
 }
@@ -260,11 +260,11 @@ func compare(below, at, above field.Elem) func(c *call) []Tensor {
 			if n != n {
 				n = math.Inf(1) // as the engine reads it
 			}
-			f := c.meanings.comparison(n, low, at, high)
+			f := c.valuation.comparison(n, low, at, high)
 			t := c.Value(c.in, x)
 			return c.broadcast(func(a []field.Elem) field.Elem {
 				v := f(a[0])
-				c.Known(v)
+				c.MarkBoolean(v)
 				return v
 			}, t, c.Value(c.in, y))
 		}
@@ -273,7 +273,7 @@ func compare(below, at, above field.Elem) func(c *call) []Tensor {
 			y := at
 			y = field.Add(y, field.Mul(field.Sub(below, at), lo))
 			y = field.Add(y, field.Mul(field.Sub(above, at), hi))
-			c.Known(y)
+			c.MarkBoolean(y)
 			return y
 		}, ir.ParamX, ir.ParamY)
 	}
@@ -284,7 +284,7 @@ func choose(c *call) []Tensor {
 	return c.pointwise(func(a []field.Elem) field.Elem {
 		y := field.Add(field.Mul(a[0], a[1]), field.Mul(field.Sub(1, a[0]), a[2]))
 		if truth {
-			c.Known(y)
+			c.MarkBoolean(y)
 		}
 		return y
 	}, ir.ParamCond, ir.ParamA, ir.ParamB)
@@ -299,7 +299,7 @@ func Conversion(f *field.Functions, from, to ir.DType) func(x field.Elem) field.
 				return x
 			}
 			below, above := f.Signs(x)
-			f.Known(field.Add(below, above))
+			f.MarkBoolean(field.Add(below, above))
 			return field.Add(below, above)
 		}
 	case to.IsFloat(), from == ir.Bool, from == to:
@@ -458,7 +458,7 @@ func softmax(c *call) []Tensor {
 
 // shares returns the softmax along an axis.
 func (c *call) shares(x Tensor, axis int) []field.Elem {
-	scale, power := []field.Elem{c.meanings.Scalar(log2E)}, c.Name("table exp2")
+	scale, power := []field.Elem{c.valuation.Scalar(log2E)}, c.Name("table exp2")
 	return c.along(x, []int{axis}, func(_ int, row []field.Elem) {
 		field.AddRow(row, []field.Elem{field.Neg(c.Unorder(c.Orders(row)))})
 		field.MulRow(row, scale)

@@ -494,7 +494,7 @@ func inputs(t *testing.T, f *ir.Func, number func(typ ir.DType) float32) map[str
 func computed(t *testing.T, f *ir.Func, in func(v *ir.Value, fs *field.Functions) Tensor) []Tensor {
 	t.Helper()
 	fs := field.New(7)
-	e := NewEvaluator(fs, nil, NewMeanings(fs, f))
+	e := NewEvaluator(fs, nil, NewValuation(fs, f))
 	e.Whole = true
 	e.Unknown = func(op *ir.Op) bool {
 		t.Errorf("the field does not know %s", op.Def.Name)
@@ -638,7 +638,7 @@ func TestHardSwishReadsItsOperand(t *testing.T) {
 		f := g.Program().Funcs[0]
 
 		fs := field.New(7)
-		e := NewEvaluator(fs, nil, NewMeanings(fs, f))
+		e := NewEvaluator(fs, nil, NewValuation(fs, f))
 		in := Scope{x: {Type: x.Type, Elems: make([]field.Elem, 6)}}
 		for i := range in[x].Elems {
 			in[x].Elems[i] = fs.Hash(1, field.Elem(i))

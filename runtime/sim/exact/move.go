@@ -159,12 +159,12 @@ func gathered(c *call) []Tensor {
 	return []Tensor{c.out(0, out)}
 }
 
-// maxFilled is the number of elements up to which Known fills a constant.
+// maxFilled is the largest number of elements of a constant that Folded fills.
 const maxFilled = 1 << 20
 
-// Known returns the results of an operation that depends on constants alone, as the interpreter computes them, or on a
-// known shape; nil for others.
-func Known(op *ir.Op) []*ir.Const {
+// Folded returns the results of an operation whose operands are constants, as the interpreter computes them, or that
+// depends on a known shape alone; nil for others.
+func Folded(op *ir.Op) []*ir.Const {
 	switch {
 	case op.Is(ir.OpShape):
 		if x := op.Arg(ir.ParamX).Type; x.Kind == ir.Tensor && x.Static() {

@@ -118,7 +118,7 @@ func unitNorm(c *call) []Tensor {
 			unit := field.Mul(inverse, field.Number(math.Ldexp(1, -shift)))
 			sum := field.Mul(sumOf(square)(c, row), field.Mul(unit, unit))
 			if eps > 0 {
-				e := field.Mul(c.meanings.Scalar(numerics.Half(math.Ldexp(root, -shift))), inverse)
+				e := field.Mul(c.valuation.Scalar(numerics.Half(math.Ldexp(root, -shift))), inverse)
 				sum = field.Add(sum, field.Mul(e, e))
 			}
 			return field.Mul(unit, c.Rsqrt(sum))
@@ -132,7 +132,7 @@ func rootPool(c *call) []Tensor {
 		return nil
 	}
 	n := extent(a.Kernel, nil)
-	root, squares := c.meanings.Scalar(numerics.Half(math.Sqrt(float64(n)))), sumOf(square)
+	root, squares := c.valuation.Scalar(numerics.Half(math.Sqrt(float64(n)))), sumOf(square)
 	return c.either(
 		func() []Tensor {
 			return c.pooled(a, true, func(c *call, row []field.Elem) field.Elem { return c.Sqrt(squares(c, row)) })
@@ -175,12 +175,12 @@ func responseNorm(c *call) []Tensor {
 			}))}
 		}
 	}
-	meanings := []func() []Tensor{near(field.Mul(field.Number(alpha), field.Inv(field.Int(size))))}
+	alternatives := []func() []Tensor{near(field.Mul(field.Number(alpha), field.Inv(field.Int(size))))}
 	if root := numerics.Half(math.Sqrt(factor)); root > 0 {
 		square, rest := field.Number(root*root), field.Number(numerics.Half(factor/(root*root)))
-		meanings = append(meanings, near(field.Mul(square, rest)))
+		alternatives = append(alternatives, near(field.Mul(square, rest)))
 	}
-	return c.either(meanings...)
+	return c.either(alternatives...)
 }
 
 // inversePower is 1/x^n.
@@ -194,5 +194,5 @@ func (c *call) inversePower(x field.Elem, n float64) field.Elem {
 		r := c.Rsqrt(x)
 		return field.Mul(r, c.Sqrt(r))
 	}
-	return c.exp(field.Mul(c.meanings.Scalar(numerics.Half(-n)), c.log(x)))
+	return c.exp(field.Mul(c.valuation.Scalar(numerics.Half(-n)), c.log(x)))
 }

@@ -13,7 +13,7 @@ var log2E, ln2 = numerics.Half(math.Log2E), numerics.Half(math.Ln2)
 
 // rounded records the element of the number that f was rounded from. 1 is always itself: registers contain it where
 // nothing is multiplied.
-func (n *Meanings) rounded(f float64, e field.Elem) {
+func (n *Valuation) rounded(f float64, e field.Elem) {
 	if math.Abs(f) == 1 {
 		return
 	}
@@ -24,7 +24,7 @@ func (n *Meanings) rounded(f float64, e field.Elem) {
 }
 
 // share records that programs multiply by 1/n.
-func (n *Meanings) share(count int64) {
+func (n *Valuation) share(count int64) {
 	if count < 1 { // nothing, or a number that is known only at run time
 		return
 	}
@@ -35,7 +35,7 @@ func (n *Meanings) share(count int64) {
 }
 
 // Scalar returns the element for a number in a register.
-func (n *Meanings) Scalar(f float64) field.Elem {
+func (n *Valuation) Scalar(f float64) field.Elem {
 	e, ok := n.exact[math.Abs(f)]
 	switch {
 	case !ok:
@@ -47,7 +47,7 @@ func (n *Meanings) Scalar(f float64) field.Elem {
 }
 
 // implied records the numbers that the operations of a function imply.
-func (n *Meanings) implied(f *ir.Func) {
+func (n *Valuation) implied(f *ir.Func) {
 	var scales []float64
 	exponential := false
 	for _, op := range f.Body.Ops {

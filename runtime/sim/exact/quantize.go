@@ -56,16 +56,16 @@ func quantize(c *call) []Tensor {
 	rounded := func(q, zero field.Elem) field.Elem {
 		return convert(c.Clip(field.Add(c.round(q), zero), least, most))
 	}
-	var meanings []func() []Tensor
+	var alternatives []func() []Tensor
 	for _, inverse := range c.inverses(scale, c.op.Arg(ir.ParamScale).Const) {
 		for _, f := range []func(q, zero field.Elem) field.Elem{clamped, rounded} {
-			meanings = append(meanings, func() []Tensor {
+			alternatives = append(alternatives, func() []Tensor {
 				return c.broadcast(func(a []field.Elem) field.Elem { return f(field.Mul(a[0], a[1]), a[2]) },
 					c.need(ir.ParamInput), inverse, zero)
 			})
 		}
 	}
-	return c.either(meanings...)
+	return c.either(alternatives...)
 }
 
 // inverses are what a division by constants multiplies by: the exact inverses, or those rounded to fp16.
@@ -81,7 +81,7 @@ func (c *call) inverses(t Tensor, of *ir.Const) []Tensor {
 	for i, x := range t.Elems {
 		exact.Elems[i] = field.Inv(x)
 	}
-	return []Tensor{of16(c.meanings.Scalar), exact, of16(field.Number)}
+	return []Tensor{of16(c.valuation.Scalar), exact, of16(field.Number)}
 }
 
 func dequantize(c *call) []Tensor {

@@ -15,7 +15,7 @@ func (c *call) activation(name ir.ParamName, absent string) func(x field.Elem) f
 		s = absent
 	}
 	curve := func(op *ir.Operation, params ...float64) func(x field.Elem) field.Elem {
-		return c.meanings.function(op.Forms()[0].Curve, params)
+		return c.valuation.function(op.Forms()[0].Curve, params)
 	}
 	switch s {
 	case "sigmoid":

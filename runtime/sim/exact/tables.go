@@ -15,19 +15,19 @@ import (
 	"github.com/zinc-compiler/zinc/runtime/sim/engine"
 )
 
-// Meanings are what the constants and the lookup tables of programs stand for: numbers that were rounded from others,
-// and the functions that tables approximate.
-type Meanings struct {
+// Valuation assigns to the constants of programs the numbers that they were rounded from, and to the lookup tables the
+// functions that they approximate.
+type Valuation struct {
 	fs *field.Functions
-	// exact are the elements of the numbers that numbers of programs were rounded from, by magnitude. A subtraction may
-	// add the negative of one, which counts as the negative of that element.
-	exact map[float64]field.Elem
-	known map[string]curve                       // by name
-	cuts  map[float64]bool                       // numbers that comparisons compare with
-	mu    sync.Mutex                             // of made and seen, and of what they are made of
-	made  map[string]func(field.Elem) field.Elem // functions of operations, by name and parameters
-	seen  map[[128]byte]func(v []field.Elem)
-	odd   []string
+	// exact has, by the magnitude of a rounded number, the element of the number before rounding. A subtraction may add
+	// the negative of a number, which is the negative of its element.
+	exact       map[float64]field.Elem
+	curves      map[string]curve                       // by name
+	thresholds  map[float64]bool                       // numbers that comparisons compare with
+	mu          sync.Mutex                             // of made and seen, and of what they are made of
+	made        map[string]func(field.Elem) field.Elem // functions of operations, by name and parameters
+	seen        map[[128]byte]func(v []field.Elem)
+	unsupported []string
 }
 
 // curve returns the value of a function of one number at halves()[i].
@@ -35,7 +35,7 @@ type curve func(i int) float64
 
 func sampled(f func(x float64) float64) curve { return func(i int) float64 { return f(halves()[i]) } }
 
-// lazily returns the curve of a function whose values are kept once one of them is needed.
+// lazily returns the curve of a function, whose values are computed together when the first is needed.
 func lazily(f func(x float64) float64) curve {
 	all := sync.OnceValue(func() []float64 {
 		ys := slices.Clone(halves())
@@ -47,7 +47,7 @@ func lazily(f func(x float64) float64) curve {
 	return func(i int) float64 { return all()[i] }
 }
 
-// standard are the functions that the compiler makes tables of for operations with other names.
+// standard are functions for which the compiler builds tables when it lowers operations with other names.
 var standard = map[string]curve{
 	"exp2":       lazily(math.Exp2),
 	"log2":       lazily(math.Log2),
@@ -74,15 +74,15 @@ func curveOf(k *ir.Curve, params []float64) curve {
 	return c.(curve)
 }
 
-// NewMeanings returns those of programs: the numbers that their operations imply and the functions that they call.
-func NewMeanings(fs *field.Functions, programs ...*ir.Func) *Meanings {
-	t := &Meanings{
-		fs:    fs,
-		exact: map[float64]field.Elem{},
-		known: maps.Clone(standard),
-		cuts:  map[float64]bool{0: true, 0.5: true, -0.5: true},
-		made:  map[string]func(field.Elem) field.Elem{},
-		seen:  map[[128]byte]func(v []field.Elem){},
+// NewValuation collects the numbers that the operations of programs imply and the functions that they call.
+func NewValuation(fs *field.Functions, programs ...*ir.Func) *Valuation {
+	t := &Valuation{
+		fs:         fs,
+		exact:      map[float64]field.Elem{},
+		curves:     maps.Clone(standard),
+		thresholds: map[float64]bool{0: true, 0.5: true, -0.5: true},
+		made:       map[string]func(field.Elem) field.Elem{},
+		seen:       map[[128]byte]func(v []field.Elem){},
 	}
 	for _, f := range programs {
 		t.implied(f)
@@ -94,11 +94,11 @@ func NewMeanings(fs *field.Functions, programs ...*ir.Func) *Meanings {
 	return t
 }
 
-// composed are the functions with a definition; the others are random.
-var composed = []string{"reciprocal", "sqrt", "rsqrt", "trunc", "fraction", "silu"}
+// defined are the functions with a definition; the others are random.
+var defined = []string{"reciprocal", "sqrt", "rsqrt", "trunc", "fraction", "silu"}
 
 // named returns the function with a name over the field.
-func (t *Meanings) named(f *field.Functions, name string) func(field.Elem) field.Elem {
+func (t *Valuation) named(f *field.Functions, name string) func(field.Elem) field.Elem {
 	switch name {
 	case "reciprocal":
 		return field.Inv
@@ -124,7 +124,7 @@ func (c *call) curve(k *ir.Curve) []Tensor {
 	if k.Table == "" {
 		return nil
 	}
-	f, ok := c.meanings.operation(c, k)
+	f, ok := c.valuation.operation(c, k)
 	if !ok {
 		return nil
 	}
@@ -132,7 +132,7 @@ func (c *call) curve(k *ir.Curve) []Tensor {
 }
 
 // operation returns the function of an operation over the field.
-func (t *Meanings) operation(c *call, k *ir.Curve) (func(field.Elem) field.Elem, bool) {
+func (t *Valuation) operation(c *call, k *ir.Curve) (func(field.Elem) field.Elem, bool) {
 	var params []float64
 	for _, p := range k.Params {
 		v, ok := ir.ArgFloat(c.op, p)
@@ -151,7 +151,7 @@ func (t *Meanings) operation(c *call, k *ir.Curve) (func(field.Elem) field.Elem,
 }
 
 // function returns the function of a curve over the field.
-func (t *Meanings) function(k *ir.Curve, params []float64) func(field.Elem) field.Elem {
+func (t *Valuation) function(k *ir.Curve, params []float64) func(field.Elem) field.Elem {
 	switch k.Table {
 	case "exp":
 		power, scale := t.named(t.fs, "exp2"), t.Scalar(log2E)
@@ -178,7 +178,7 @@ func (t *Meanings) function(k *ir.Curve, params []float64) func(field.Elem) fiel
 }
 
 // comparison returns the function that is low below a number, at the number at, and high above it.
-func (t *Meanings) comparison(n float64, low, at, high field.Elem) func(field.Elem) field.Elem {
+func (t *Valuation) comparison(n float64, low, at, high field.Elem) func(field.Elem) field.Elem {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	name := fmt.Sprint("comparison ", n, low, at, high)
@@ -198,16 +198,16 @@ func (t *Meanings) comparison(n float64, low, at, high field.Elem) func(field.El
 
 // register adds a function to those that tables may compute, and returns its name: that of another function that no
 // table can be told apart from.
-func (t *Meanings) register(name string, c curve) string {
+func (t *Valuation) register(name string, c curve) string {
 	same := name
-	for n, known := range t.known {
+	for n, known := range t.curves {
 		if (same == name || n < same) && distance(c, known, fewNumbers, sameTable) < sameTable &&
 			distance(c, known, 1, sameTable) < sameTable && sameDomain(c, known) {
 			same = n
 		}
 	}
 	if same == name {
-		t.known[name] = c
+		t.curves[name] = c
 	}
 	return same
 }
@@ -223,21 +223,21 @@ func sameDomain(a, b curve) bool {
 }
 
 // compared records the numbers that a program compares with.
-func (t *Meanings) compared(f *ir.Func) {
+func (t *Valuation) compared(f *ir.Func) {
 	for _, op := range f.Body.Ops {
 		for _, name := range []ir.ParamName{ir.ParamX, ir.ParamY} {
 			if v := op.Arg(name); v.IsConst() && v.Type.Elems() == 1 && v.Type.DType.IsFloat() {
-				t.cuts[v.Const.Float(0)] = true
+				t.thresholds[v.Const.Float(0)] = true
 			}
 		}
 	}
 }
 
 // collect records the functions of a program, before tables are looked at.
-func (t *Meanings) collect(f *ir.Func) {
+func (t *Valuation) collect(f *ir.Func) {
 	for _, op := range f.Body.Ops {
 		if k := ir.CurveOf(op); k != nil && k.Table != "" {
-			t.operation(&call{Evaluator: &Evaluator{Functions: t.fs, meanings: t}, op: op}, k)
+			t.operation(&call{Evaluator: &Evaluator{Functions: t.fs, valuation: t}, op: op}, k)
 		}
 	}
 }
@@ -246,7 +246,7 @@ func (t *Meanings) collect(f *ir.Func) {
 type edge struct{ at, value, above float64 }
 
 // steps is a step function; below is its value under the first edge.
-func (t *Meanings) steps(f *field.Functions, x field.Elem, edges []edge, below float64) field.Elem {
+func (t *Valuation) steps(f *field.Functions, x field.Elem, edges []edge, below float64) field.Elem {
 	y, left, boolean := field.Number(below), below, below == 0 || below == 1
 	for _, e := range edges {
 		boolean = boolean && (e.value == 0 || e.value == 1) && (e.above == 0 || e.above == 1)
@@ -256,13 +256,13 @@ func (t *Meanings) steps(f *field.Functions, x field.Elem, edges []edge, below f
 		left = e.above
 	}
 	if boolean {
-		f.Known(y)
+		f.MarkBoolean(y)
 	}
 	return y
 }
 
-// Table returns what replaces the elements of a row by the function that a table computes.
-func (t *Meanings) Table(table *engine.Table) func(v []field.Elem) {
+// Table returns a function that applies, to each element of a row, the function that a table computes.
+func (t *Valuation) Table(table *engine.Table) func(v []field.Elem) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if f := t.seen[table.Bytes]; f != nil {
@@ -286,16 +286,16 @@ var halves = sync.OnceValue(func() []float64 {
 	return out
 })
 
-// Odd lists the tables that match none of the functions.
-func (t *Meanings) Odd() []string { return t.odd }
+// Unsupported lists the tables that match none of the functions.
+func (t *Valuation) Unsupported() []string { return t.unsupported }
 
-func (t *Meanings) recognise(table *engine.Table) func(v []field.Elem) {
+func (t *Valuation) recognise(table *engine.Table) func(v []field.Elem) {
 	c := sampled(func(x float64) float64 { return float64(table.Eval(float32(x))) })
 	if f := t.piecewise(c); f != nil {
 		return rows(f)
 	}
 	least := map[string]float64{}
-	for n, known := range t.known {
+	for n, known := range t.curves {
 		least[n] = distance(c, known, fewNumbers, math.Inf(1))
 	}
 	order := slices.SortedFunc(maps.Keys(least), func(a, b string) int {
@@ -306,16 +306,16 @@ func (t *Meanings) recognise(table *engine.Table) func(v []field.Elem) {
 		if least[n] > best {
 			break
 		}
-		if e := distance(c, t.known[n], 1, best); e < best || e == best && n < name {
+		if e := distance(c, t.curves[n], 1, best); e < best || e == best && n < name {
 			best, name = e, n
 		}
 	}
-	if best > nearTable && !nearSteep(c, t.known[name]) {
-		t.odd = append(t.odd, fmt.Sprintf("a table computes none of the functions of the program; nearest is %s, "+
-			"which it misses by %.3g", strings.TrimSpace(name), best))
+	if best > nearTable && !nearSteep(c, t.curves[name]) {
+		t.unsupported = append(t.unsupported, fmt.Sprintf("a table computes none of the functions of the program; "+
+			"nearest is %s, which it misses by %.3g", strings.TrimSpace(name), best))
 		name = fmt.Sprintf("%x", table.Bytes)
 	}
-	if slices.Contains(composed, name) {
+	if slices.Contains(defined, name) {
 		return rows(t.named(t.fs, name))
 	}
 	n := t.fs.Name("table " + name)
@@ -385,7 +385,7 @@ func distance(table, function curve, step int, most float64) float64 {
 }
 
 // piecewise returns the function that is the identity between two bounds or has few steps, nil for others.
-func (t *Meanings) piecewise(c curve) func(field.Elem) field.Elem {
+func (t *Valuation) piecewise(c curve) func(field.Elem) field.Elem {
 	// At the infinities, functions have their values at the last finite numbers if they have none there.
 	last := len(halves()) - 1
 	low, high := c(0), c(last)
@@ -440,7 +440,7 @@ func bounded(at curve) bool {
 }
 
 // edges recognises a function with few steps, which may be at an infinity.
-func (t *Meanings) edges(at curve) (edges []edge, ok bool) {
+func (t *Valuation) edges(at curve) (edges []edge, ok bool) {
 	const most = 4
 	xs := halves()
 	before := at(0)
@@ -456,7 +456,7 @@ func (t *Meanings) edges(at curve) (edges []edge, ok bool) {
 		if i+1 < len(xs) && at(i+1) != here { // a value at a single number
 			i++
 			e.above = at(i)
-		} else if t.cuts[xs[i-1]] && !t.cuts[xs[i]] {
+		} else if t.thresholds[xs[i-1]] && !t.thresholds[xs[i]] {
 			e = edge{xs[i-1], before, here}
 		}
 		edges, before = append(edges, e), e.above

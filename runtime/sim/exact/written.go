@@ -9,19 +9,19 @@ import (
 )
 
 func scaledAndShifted(c *call, n []float64) func(x field.Elem) field.Elem {
-	a, b := c.meanings.Scalar(n[0]), c.meanings.Scalar(n[1])
+	a, b := c.valuation.Scalar(n[0]), c.valuation.Scalar(n[1])
 	return func(x field.Elem) field.Elem { return field.Add(field.Mul(x, a), b) }
 }
 
 // clampedRelu is the lesser of beta and leaky_relu, which has a table of its own.
 func clampedRelu(c *call, n []float64) func(x field.Elem) field.Elem {
-	leaky, beta := c.meanings.function(ir.OpLeakyRelu.Forms()[0].Curve, n[:1]), field.Number(n[1])
+	leaky, beta := c.valuation.function(ir.OpLeakyRelu.Forms()[0].Curve, n[:1]), field.Number(n[1])
 	return func(x field.Elem) field.Elem { return c.Min(leaky(x), beta) }
 }
 
 // thresholded is x times the step function at alpha.
 func thresholded(c *call, n []float64) func(x field.Elem) field.Elem {
-	step := c.meanings.comparison(n[0], 0, 1, 1)
+	step := c.valuation.comparison(n[0], 0, 1, 1)
 	return func(x field.Elem) field.Elem { return field.Mul(step(x), x) }
 }
 
@@ -43,7 +43,7 @@ func (c *call) hardSwish() (x Tensor, f func(field.Elem) field.Elem) {
 		i, _ := slices.BinarySearch(halves(), bound)
 		curve := ir.CurveOf(hard)
 		if alpha > 0 && i > 0 && curve.F(halves()[i-1], []float64{alpha, beta}) == 0 {
-			f, _ = c.meanings.operation(&call{Evaluator: c.Evaluator, op: hard, in: c.in}, curve)
+			f, _ = c.valuation.operation(&call{Evaluator: c.Evaluator, op: hard, in: c.in}, curve)
 			return x, f
 		}
 	}
@@ -94,7 +94,7 @@ func parametric(c *call) []Tensor {
 	if !okA || !okB {
 		return nil
 	}
-	f := c.meanings.function(ir.OpSoftplus.Forms()[0].Curve, nil)
+	f := c.valuation.function(ir.OpSoftplus.Forms()[0].Curve, nil)
 	return c.broadcast(func(a []field.Elem) field.Elem {
 		return field.Mul(f(field.Mul(a[0], a[2])), a[1])
 	}, c.need(ir.ParamX), alpha, beta)
@@ -144,12 +144,12 @@ func bandPart(c *call) []Tensor {
 }
 
 func (c *call) exp(x field.Elem) field.Elem {
-	return c.meanings.function(ir.OpExp.Forms()[0].Curve, nil)(x)
+	return c.valuation.function(ir.OpExp.Forms()[0].Curve, nil)(x)
 }
 
 // log is the logarithm without an addend.
 func (c *call) log(x field.Elem) field.Elem {
-	return c.meanings.function(ir.OpLog.Forms()[0].Curve, nil)(x)
+	return c.valuation.function(ir.OpLog.Forms()[0].Curve, nil)(x)
 }
 
 // logSumExp subtracts the maximum first.
@@ -170,7 +170,7 @@ func power(c *call) []Tensor {
 	}
 	exponents := c.need(ir.ParamY)
 	if y.IsConst() && y.Type.Elems() == 1 {
-		exponents = Tensor{y.Type, []field.Elem{c.meanings.Scalar(y.Const.Float(0))}}
+		exponents = Tensor{y.Type, []field.Elem{c.valuation.Scalar(y.Const.Float(0))}}
 	}
 	signs := exponents
 	if y.IsConst() {
@@ -179,7 +179,7 @@ func power(c *call) []Tensor {
 			signs.Elems = append(signs.Elems, field.Int(signOfPower(p)))
 		}
 	}
-	negative := c.meanings.comparison(0, 1, 0, 0)
+	negative := c.valuation.comparison(0, 1, 0, 0)
 	written := func() []Tensor {
 		return c.broadcast(func(a []field.Elem) field.Elem { return c.exp(field.Mul(a[1], c.log(a[0]))) },
 			c.need(ir.ParamX), exponents)
