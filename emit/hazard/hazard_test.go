@@ -85,9 +85,9 @@ func check(t testing.TB, container []byte) *hazard.Report {
 	return r
 }
 
-// TestPlanted plants one fault at a time in a valid container: in one field of one task, or in the command's count.
-// Each must be found, with task, field, value and limit.
-func TestPlanted(t *testing.T) {
+// TestInjectedFaultsAreReported injects one fault at a time into a valid container: into one field of one task, or into
+// the command's count. Each must be found, with task, field, value and limit.
+func TestInjectedFaultsAreReported(t *testing.T) {
 	// image is the bytes of 64x8x8 in L2, from the first to the last it takes.
 	const window, l2, image = 64 * 512, 2 << 20, 7*1056 + 63*16 + 16
 	for _, c := range []struct {
@@ -221,8 +221,8 @@ func TestSoundChainsHaveNoHazards(t *testing.T) {
 	}
 }
 
-// TestPlantedCount: the command names fewer tasks than the chain has.
-func TestPlantedCount(t *testing.T) {
+// TestWrongTaskCountIsReported has a command that names fewer tasks than the chain has.
+func TestWrongTaskCountIsReported(t *testing.T) {
 	f, l, _ := tasks(t, program(t, false))
 	f.Procedures()[0].Program.Tasks--
 	r, err := hazard.Check(f)

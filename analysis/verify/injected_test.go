@@ -26,9 +26,9 @@ type fault struct {
 	change func(op *ir.Op) bool
 }
 
-// plant changes the first or, for at 1, the last operation of a function that a fault applies to, and returns the
+// inject changes the first or, for at 1, the last operation of a function that a fault applies to, and returns the
 // operation's result.
-func (u *fault) plant(f *ir.Func, at int) (where string) {
+func (u *fault) inject(f *ir.Func, at int) (where string) {
 	ops := slices.Clone(f.Body.Ops)
 	if at == 1 {
 		slices.Reverse(ops)
@@ -180,8 +180,8 @@ func quiet() *ir.Program {
 	return g.Program()
 }
 
-// planted is a model that faults are planted in.
-type planted struct {
+// faultModel is a model into which faults are injected.
+type faultModel struct {
 	name string
 	read func(t *testing.T) *ir.Program
 }
@@ -204,8 +204,8 @@ func ofCorpus(name string) func(t *testing.T) *ir.Program {
 	}
 }
 
-// models are those that faults are planted in; those of the corpus are real and of different kinds.
-var models = []planted{
+// models are synthetic ones and real ones of different kinds.
+var models = []faultModel{
 	{name: "block", read: func(*testing.T) *ir.Program { return block() }},
 	{name: "quiet", read: func(*testing.T) *ir.Program { return quiet() }},
 	{name: "digits", read: func(t *testing.T) *ir.Program {
@@ -222,32 +222,32 @@ var models = []planted{
 }
 
 // score counts what became of the faults of one kind.
-type score struct{ places, planted, verify, onlyProve int }
+type score struct{ places, injected, verify, onlyProve int }
 
-// TestPlantedFaultsAreCaught plants faults in models and requires that verify or prove finds each, and that each model
-// is proved without a fault. A fault of a constant is planted in the bytes: they are those of the changed model, while
-// the program that was lowered is that of the model. A fault of an operation is planted in a pass: bytes and lowered
-// program are those of the changed model, and the source is the model. The proof must not accept either. The long form
-// of the tests takes every place, the others a few in each model.
-func TestPlantedFaultsAreCaught(t *testing.T) {
+// TestInjectedFaultsAreCaught injects faults into models and requires that verify or prove finds each, and that each
+// model is proved without a fault. A fault of a constant is injected into the bytes: they come from the changed model,
+// and the lowered program from the model. A fault of an operation is injected into a pass: bytes and lowered program
+// come from the changed model, and the source is the model. The proof must not accept either. The long form of the
+// tests takes every place, the others a few in each model.
+func TestInjectedFaultsAreCaught(t *testing.T) {
 	scores := map[string]*score{}
 	for _, u := range faults {
 		scores[u.name] = &score{}
 	}
 	for _, m := range testform.Of(models[:4], models, models) {
-		t.Run(m.name, func(t *testing.T) { m.plantAll(t, scores) })
+		t.Run(m.name, func(t *testing.T) { m.injectAll(t, scores) })
 	}
 	for _, u := range faults {
 		s := scores[u.name]
-		t.Logf("%s: %d planted, %d caught by verify, %d only by prove", u.name, s.planted, s.verify, s.onlyProve)
+		t.Logf("%s: %d injected, %d caught by verify, %d only by prove", u.name, s.injected, s.verify, s.onlyProve)
 		if s.places == 0 {
 			t.Errorf("no model has a place for %s", u.name)
 		}
 	}
 }
 
-// plantAll plants every fault at both ends of one model.
-func (m *planted) plantAll(t *testing.T, scores map[string]*score) {
+// injectAll injects every fault at both ends of one model.
+func (m *faultModel) injectAll(t *testing.T, scores map[string]*score) {
 	source := m.read(t)
 	good := compiled(t, ir.CloneProgram(source))
 	res, err := Prove(t.Context(), good, prove.Options{Seed: 1})
@@ -269,7 +269,7 @@ func (m *planted) plantAll(t *testing.T, scores map[string]*score) {
 		var first string
 		for at := range 2 {
 			p := ir.CloneProgram(source)
-			where := u.plant(p.Funcs[0], at)
+			where := u.inject(p.Funcs[0], at)
 			if where == "" || where == first {
 				continue
 			}
@@ -304,7 +304,7 @@ func statements(t *testing.T, m *sim.Machine, r *compile.Result) *prove.SourceRe
 }
 
 // catch compiles a changed program and compares it with the good one.
-func (m *planted) catch(t *testing.T, good *compile.Result, p *ir.Program, s *score) {
+func (m *faultModel) catch(t *testing.T, good *compile.Result, p *ir.Program, s *score) {
 	bad := compiled(t, p)
 	machine, err := Open(bad)
 	if err != nil {
@@ -334,7 +334,7 @@ func (m *planted) catch(t *testing.T, good *compile.Result, p *ir.Program, s *sc
 		t.Errorf("%d statements of the changed model's lowered program are proved, %d checked, none is open", c.Proved,
 			c.Checked)
 	}
-	s.planted++
+	s.injected++
 	switch {
 	case res.Verdict == Fail:
 		s.verify++
