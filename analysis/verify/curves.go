@@ -115,7 +115,7 @@ func (s *statement) tabulated(y, a *enclosure, t lower.TableUse, k *ir.Curve, pa
 	if k.Shift && len(params) == 1 && params[0] != 0 {
 		// The engine adds the shift as an fp16 number, and the sum is rounded to the twelve bits of its first stage.
 		// What it rounds is the argument of the function by which the table is indexed.
-		shift = half(float32(params[0]))
+		shift = roundFP16(float32(params[0]))
 		slack, part = math.Abs(shift-params[0]), halfUnit
 	}
 	lo, hi := a.ends()

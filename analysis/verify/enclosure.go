@@ -291,7 +291,7 @@ func (s *enclosure) limit() {
 		}
 		s.t = mapped(s.t, func(_ int, y float32) float32 {
 			if over(y) {
-				return float32(half(y))
+				return float32(roundFP16(y))
 			}
 			return y
 		})
@@ -334,12 +334,12 @@ func (s *enclosure) overflow(limit float32) {
 	}
 	s.top = 0
 	for i, y := range s.hi {
-		if y >= near && half(y) >= float64(limit) {
+		if y >= near && roundFP16(y) >= float64(limit) {
 			s.hi[i] = float32(math.Inf(1))
 		}
 	}
 	for i, y := range s.lo {
-		if y <= -near && half(y) <= -float64(limit) {
+		if y <= -near && roundFP16(y) <= -float64(limit) {
 			s.lo[i] = float32(math.Inf(-1))
 		}
 	}
@@ -356,8 +356,8 @@ func (s *enclosure) magnitudes() interp.Tensor {
 	})
 }
 
-// half rounds to fp16, ties to even.
-func half(x float32) float64 { return float64(numerics.Round16(x)) }
+// roundFP16 rounds to fp16, ties to even.
+func roundFP16(x float32) float64 { return float64(numerics.Round16(x)) }
 
 // fit is how a value agrees with its enclosure.
 type fit struct {
@@ -392,8 +392,8 @@ func (s *enclosure) compare(got interp.Tensor) fit {
 	numbers := s.numbers()
 	have, want, low, high := []float32(nil), numbers, s.lo, s.hi
 	if d == ir.FP16 {
-		h := halvesPool.Get().(*halves)
-		defer halvesPool.Put(h)
+		h := fp16Pool.Get().(*fp16Memory)
+		defer fp16Pool.Put(h)
 		have, want, low, high = h.widened(got.Data), h.rounded(1, want), h.rounded(2, low), h.rounded(3, high)
 	} else {
 		have = got.View32()
@@ -478,19 +478,19 @@ func (f *fit) within(first int, have, wanted, low, high []float32) int {
 	return i
 }
 
-// halves is memory for the numbers of a comparison in fp16, which is used again by the next one.
-type halves struct {
+// fp16Memory is memory for the numbers of a comparison in fp16, which is used again by the next one.
+type fp16Memory struct {
 	packed []byte
 	lists  [4][]float32
 }
 
-var halvesPool = sync.Pool{New: func() any { return new(halves) }}
+var fp16Pool = sync.Pool{New: func() any { return new(fp16Memory) }}
 
 // widened returns packed fp16 numbers.
-func (h *halves) widened(b []byte) []float32 { return h.list(0, b) }
+func (h *fp16Memory) widened(b []byte) []float32 { return h.list(0, b) }
 
 // rounded returns numbers rounded to fp16, nil for nil, in list i.
-func (h *halves) rounded(i int, vs []float32) []float32 {
+func (h *fp16Memory) rounded(i int, vs []float32) []float32 {
 	if vs == nil {
 		return nil
 	}
@@ -499,7 +499,7 @@ func (h *halves) rounded(i int, vs []float32) []float32 {
 	return h.list(i, h.packed)
 }
 
-func (h *halves) list(i int, b []byte) []float32 {
+func (h *fp16Memory) list(i int, b []byte) []float32 {
 	h.lists[i] = slices.Grow(h.lists[i][:0], len(b)/2)[:len(b)/2]
 	numerics.WidenBytes(h.lists[i], b)
 	return h.lists[i]

@@ -68,8 +68,8 @@ func (u *unitReader) step() int64 {
 
 // goc reads a gain and an offset: scalars or, in BiasScaleGroupData, one number per channel.
 func (u *unitReader) goc(in []*tensor) *ir.Value {
-	scale := u.p.half("ScaleScalar", halfOne)
-	bias := u.p.half("BiasScalar", 0)
+	scale := u.p.fp16("ScaleScalar", fp16One)
+	bias := u.p.fp16("BiasScalar", 0)
 	g := u.p.sub("BiasScaleGroupData")
 	if u.r.err != nil {
 		return nil
@@ -101,10 +101,10 @@ func (u *unitReader) goc(in []*tensor) *ir.Value {
 		return v
 	}
 	v := x
-	if !isHalf(scale, halfOne) {
+	if !isFP16(scale, fp16One) {
 		v = u.add(u.d, ir.OpMul, arg{ir.ParamX, v}, arg{ir.ParamY, scale})
 	}
-	if u.r.err == nil && (!isHalf(bias, 0) || v == x) {
+	if u.r.err == nil && (!isFP16(bias, 0) || v == x) {
 		v = u.add(u.d, ir.OpAdd, arg{ir.ParamX, v}, arg{ir.ParamY, bias})
 	}
 	return v
@@ -129,8 +129,8 @@ func (u *unitReader) channels(g *dict, prefix string, x *ir.Value) *ir.Const {
 	return u.coefficients(g, prefix, shape...)
 }
 
-// isHalf reports whether c is a scalar with these bits.
-func isHalf(c *ir.Const, bits uint16) bool {
+// isFP16 reports whether c is a scalar with these bits.
+func isFP16(c *ir.Const, bits uint16) bool {
 	return c.Type.Rank() == 0 && c.Data[0] == byte(bits) && c.Data[1] == byte(bits>>8)
 }
 
@@ -139,7 +139,7 @@ func isHalf(c *ir.Const, bits uint16) bool {
 func (u *unitReader) foldBias(in *tensor, scale, bias *ir.Const) *ir.Value {
 	op := in.v.Def
 	if op == nil || !op.Is(ir.OpConv) || op.Arg(ir.ParamBias) != nil || in.unit == "" || u.uses[in.unit] != 1 ||
-		!isHalf(scale, halfOne) || bias.Type.Rank() == 0 {
+		!isFP16(scale, fp16One) || bias.Type.Rank() == 0 {
 		return nil
 	}
 	b := *bias

@@ -105,13 +105,13 @@ func (u *unitReader) neuron(in []*tensor) *ir.Value {
 	return u.add(u.d, op, arg{ir.ParamX, in[0].v})
 }
 
-// halfOne is 1 as the bits of an fp16 number.
-const halfOne = 0x3c00
+// fp16One is 1 as the bits of an fp16 number.
+const fp16One = 0x3c00
 
 func (u *unitReader) elementwise(in []*tensor) *ir.Value {
 	op := u.kind(pairings)
 	if u.d.text("Type") == "ScaledElementWise" {
-		u.p.word2("Scale", halfOne, "the bits of fp16 1 are the only recorded scale, so it is not known what "+
+		u.p.word2("Scale", fp16One, "the bits of fp16 1 are the only recorded scale, so it is not known what "+
 			"another one multiplies: scale with a GOC unit")
 	}
 	if u.r.err != nil {
@@ -237,8 +237,8 @@ func (u *unitReader) reshape(in []*tensor) *ir.Value {
 	return u.add(u.d, ir.OpReshape, arg{ir.ParamX, in[0].v}, arg{ir.ParamShape, shape})
 }
 
-// half returns the fp16 number with the bits of an integer, or def.
-func (d *dict) half(key string, def uint16) *ir.Const {
+// fp16 returns the fp16 number with the bits of an integer, or def.
+func (d *dict) fp16(key string, def uint16) *ir.Const {
 	bits := uint16(d.integer(key, int64(def), 0, 0xffff))
 	return &ir.Const{Type: ir.Scalar(ir.FP16), Data: binary.LittleEndian.AppendUint16(nil, bits)}
 }

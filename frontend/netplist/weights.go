@@ -26,10 +26,10 @@ type weightFiles struct {
 type weightFile struct {
 	name string
 	data []byte
-	// halves caches the file as fp16 numbers, converted from the fp32 numbers that begin at byte 0 to 3: for any number
+	// fp16 caches the file as fp16 numbers, converted from the fp32 numbers that begin at byte 0 to 3: for any number
 	// of units that read it, the file is converted at most four times.
-	halves [4][]byte
-	err    error
+	fp16 [4][]byte
+	err  error
 }
 
 // local returns the path in the folder for a description's path: the path itself if it is local and names a file, else
@@ -117,20 +117,20 @@ func (n *network) coefficients(d *dict, prefix string, shape ...int64) *ir.Const
 		c.Data = f.data[offset : offset+2*elems]
 	} else {
 		first := offset / 4 * 2
-		c.Data = f.half(int(offset % 4))[first : first+2*elems]
+		c.Data = f.asFP16(int(offset % 4))[first : first+2*elems]
 	}
 	return c
 }
 
-// half returns the fp32 numbers from byte phase on as fp16.
-func (f *weightFile) half(phase int) []byte {
-	if f.halves[phase] == nil {
+// asFP16 returns the fp32 numbers from byte phase on as fp16.
+func (f *weightFile) asFP16(phase int) []byte {
+	if f.fp16[phase] == nil {
 		src := f.data[phase:]
 		out := make([]byte, 0, len(src)/4*2)
 		for ; len(src) >= 4; src = src[4:] {
 			out = ir.AppendElem(out, ir.FP16, float64(math.Float32frombits(binary.LittleEndian.Uint32(src))))
 		}
-		f.halves[phase] = out
+		f.fp16[phase] = out
 	}
-	return f.halves[phase]
+	return f.fp16[phase]
 }

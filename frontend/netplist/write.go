@@ -257,7 +257,7 @@ func (w *writer) pairing(op *ir.Op) {
 	}
 	want := w.shape(op.Results[0])
 	w.result(op, "ScaledElementWise", []any{w.broadcast(x, want), w.broadcast(y, want)}, map[string]any{
-		"Type": nameOf(pairings, op.Def.Operation), "Scale": halfOne,
+		"Type": nameOf(pairings, op.Def.Operation), "Scale": fp16One,
 	})
 }
 

@@ -48,7 +48,7 @@ type function struct {
 	low, high float64
 }
 
-const maxHalf = 65504
+const maxFP16 = 65504
 
 func sigmoid(x float64) float64 { return 1 / (1 + math.Exp(-x)) }
 func gelu(x float64) float64    { return 0.5 * x * math.Erfc(-x/math.Sqrt2) }
@@ -108,19 +108,19 @@ var functions = [...]function{
 	{name: "erf", make: symmetric(math.Erf, 4, Saturate(1))},
 	// 0 at infinity is measured.
 	{name: "softplus", make: plain(softplus, 1, Saturate(0), Hold(math.Inf(1), 0, 1, 0))},
-	{name: "exp2", make: exp2, low: -maxHalf, high: maxHalf},
+	{name: "exp2", make: exp2, low: -maxFP16, high: maxFP16},
 	{name: "exp", make: exp2, scale: math.Log2E, f: math.Exp},
 	{name: "reciprocal", make: ofPositive(func(x float64) float64 {
 		return 1 / x
-	}, ModeReciprocal, 6, math.Inf(1), 0), low: 0x1p-24, high: maxHalf},
-	{name: "sqrt", make: ofPositive(math.Sqrt, ModeSqrt, 4, 0, math.Inf(1)), low: 0x1p-24, high: maxHalf},
+	}, ModeReciprocal, 6, math.Inf(1), 0), low: 0x1p-24, high: maxFP16},
+	{name: "sqrt", make: ofPositive(math.Sqrt, ModeSqrt, 4, 0, math.Inf(1)), low: 0x1p-24, high: maxFP16},
 	{name: "rsqrt", make: ofPositive(func(x float64) float64 {
 		return 1 / math.Sqrt(x)
-	}, ModeRsqrt, 4, math.Inf(1), 0), low: 0x1p-24, high: maxHalf},
+	}, ModeRsqrt, 4, math.Inf(1), 0), low: 0x1p-24, high: maxFP16},
 	// Logarithms are factors after log2, whose table returns 0 at infinity.
-	{name: "log2", make: log2, low: 0x1p-24, high: maxHalf},
-	{name: "log", make: log2, after: math.Ln2, f: math.Log, low: 0x1p-24, high: maxHalf},
-	{name: "log10", make: log2, after: math.Log10(2), f: math.Log10, low: 0x1p-24, high: maxHalf},
+	{name: "log2", make: log2, low: 0x1p-24, high: maxFP16},
+	{name: "log", make: log2, after: math.Ln2, f: math.Log, low: 0x1p-24, high: maxFP16},
+	{name: "log10", make: log2, after: math.Log10(2), f: math.Log10, low: 0x1p-24, high: maxFP16},
 	// No range reduction is known, so the domain is that of the knots: one period.
 	{name: "sin", make: symmetric(math.Sin, 3, Hold(4, math.Sin(4), 0, 0)), low: -4, high: 4},
 	{name: "cos", make: plain(math.Cos, 2, Hold(-4, math.Cos(-4), 0, 0), Hold(4, math.Cos(4), 0, 0)), low: -4, high: 4},
@@ -232,7 +232,7 @@ func Activate(name string, params ...float64) (*Activation, error) {
 			return nil, fmt.Errorf("weights: table %s has %d parameters, got %d", name, fn.params, len(params))
 		}
 		for j, p := range params {
-			if math.IsNaN(p) || math.Abs(p) > maxHalf {
+			if math.IsNaN(p) || math.Abs(p) > maxFP16 {
 				return nil, fmt.Errorf("weights: table %s parameter %d is %g, want an fp16 number", name, j, p)
 			}
 		}
@@ -290,7 +290,7 @@ func (fn *function) activation(s Spec, t *Table) *Activation {
 		a.F = fn.f
 	}
 	if fn.low == 0 && fn.high == 0 {
-		a.Low, a.High = -maxHalf, maxHalf
+		a.Low, a.High = -maxFP16, maxFP16
 	}
 	return a
 }

@@ -14,7 +14,7 @@ import (
 // Pack writes the parts of one task into dst, which must have exactly Size bytes: parts in core order, each
 //
 //	[table, 128 bytes] then per output channel group
-//	[lanes bias halves] red rows of lanes halves
+//	[lanes fp16 biases] red rows of lanes fp16 weights
 //
 // where row r, lane l is W[First+Start+c*lanes+l][r]. A grouped form has the same plane once per conv group, each
 // padded; a depthwise form has [bias] and taps channel after channel. workers is the number of goroutines, 0 for one
@@ -45,7 +45,7 @@ func (p *Plan) Pack(dst []byte, k *Kernel, workers int) error {
 // job fills one stretch of the destination that no other job touches.
 type job struct {
 	size int    // bytes of the stretch, including padding
-	rows []byte // the weight rows, lanes*red halves; those of a transposed kernel are stride bytes apart
+	rows []byte // lanes*red fp16 weights in rows; the rows of a transposed kernel are stride bytes apart
 	bias []uint16
 	lead *Table
 	red  int
@@ -172,7 +172,7 @@ func (j *job) do(d []byte) {
 	clear(d[2*j.lanes*j.red:])
 }
 
-// gather copies lanes halves from each of red places in src, stride bytes apart, to dst, one after another.
+// gather copies lanes fp16 numbers from each of red places in src, stride bytes apart, to dst, one after another.
 func gather(dst, src []byte, lanes, red, stride int) {
 	n := 2 * lanes
 	for r := range red {

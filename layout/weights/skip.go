@@ -22,7 +22,7 @@ const maxSkipBody = 1<<24 - 1
 // There is one body per core and output channel group (dense), per core and conv group (grouped), or per channel
 // (depthwise):
 //
-//	[lanes bias halves] u24 length { mask byte, the halves of its set bits }*
+//	[lanes fp16 biases] u24 length { mask byte, the fp16 weights of its set bits }*
 //
 // Slots run over input channel; stride phase (py, px) in (0,0) (0,1) (1,0) (1,1); cell (y, x) of the ceil(KH/2) by
 // ceil(KW/2) grid in raster order; lane. A slot is W[out][ci][2y+py][2x+px], or nothing where that tap or lane does not
@@ -37,7 +37,7 @@ func (p *Plan) PackSkipping(k *Kernel, smallOutput bool) ([]byte, [MaxCores]int,
 
 // PackMasks packs a stride 1 kernel of zeros and one other value v: the zero-skipping form with a codebook of one-bit
 // indices, in which the masks alone define the weights. Each part opens with the codebook, v in a separate granule,
-// after a fused table (modelled); bodies are those of PackSkipping without halves and, because the stride is 1, with
+// after a fused table (modelled); bodies are those of PackSkipping without weights and, because the stride is 1, with
 // one phase, whose cells are the taps. Recorded for depthwise kernels with one channel per core, with cells of two and
 // of four slots.
 func (p *Plan) PackMasks(k *Kernel, smallOutput bool) ([]byte, [MaxCores]int, error) {
@@ -124,7 +124,7 @@ func pad(b []byte, from int) []byte {
 type body struct {
 	sy, sx int  // stride: the distance between the taps of one phase
 	slots  int  // least lane slots of a cell
-	masks  bool // only the masks, without halves
+	masks  bool // only the masks, without weights
 }
 
 // append appends the body of outputs first to first+lanes.

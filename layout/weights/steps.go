@@ -20,8 +20,8 @@ func outside(low, high, below, at, above float64) *Activation {
 			}
 			return at
 		},
-		Low:  -maxHalf,
-		High: maxHalf,
+		Low:  -maxFP16,
+		High: maxFP16,
 	}
 	t := &a.Table
 	t[wordLow], t[wordBelow] = ToHalf(neighbour(low, -1)), ToHalf(below)
@@ -86,7 +86,7 @@ func neighbour(c float64, sign int) float64 {
 // Whole returns the table of the integer part of a number, and Fraction that of the fractional part, both with the sign
 // of the number; an infinity is whole (both recorded in floor).
 func Whole() *Activation {
-	a := &Activation{Scale: 0x3c00, After: 0x3c00, F: math.Trunc, Low: -maxHalf, High: maxHalf}
+	a := &Activation{Scale: 0x3c00, After: 0x3c00, F: math.Trunc, Low: -maxFP16, High: maxFP16}
 	a.Table[wordLow], a.Table[wordHigh] = ToHalf(math.Inf(-1)), ToHalf(math.Inf(1))
 	a.Table[wordBelow], a.Table[wordAbove] = a.Table[wordLow], a.Table[wordHigh]
 	a.Table[wordStep], a.Table[wordMode] = 5, uint16(ModeWhole)
@@ -96,7 +96,7 @@ func Whole() *Activation {
 // Fraction: see Whole.
 func Fraction() *Activation {
 	f := func(x float64) float64 { return x - math.Trunc(x) }
-	a := &Activation{Scale: 0x3c00, After: 0x3c00, F: f, Low: -maxHalf, High: maxHalf}
+	a := &Activation{Scale: 0x3c00, After: 0x3c00, F: f, Low: -maxFP16, High: maxFP16}
 	a.Table[wordLow], a.Table[wordHigh] = ToHalf(math.Inf(-1)), ToHalf(math.Inf(1))
 	a.Table[wordMode] = uint16(ModeFraction)
 	return a

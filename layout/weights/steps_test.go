@@ -47,7 +47,7 @@ func TestRecordedSteps(t *testing.T) {
 // for every input.
 func TestStepsAreExact(t *testing.T) {
 	tables := []*Activation{Around(-0.5, 0.5, -1, 0, 1), Whole(), Fraction()}
-	for _, c := range []float64{0, smallest, -smallest, 0x3ffp-24, 0x1p-14, 1, -1, 0.1, 2048, maxHalf, -maxHalf,
+	for _, c := range []float64{0, smallest, -smallest, 0x3ffp-24, 0x1p-14, 1, -1, 0.1, 2048, maxFP16, -maxFP16,
 		math.Inf(1),
 		math.Inf(-1)} {
 		c = FromHalf(ToHalf(c))

@@ -6,8 +6,8 @@ import (
 )
 
 // PackPaired packs a stride 1 depthwise kernel of one row for a task that computes two columns at a time (ConvCfg Ox =
-// 2). Each channel has two copies of its bias if there is one, then, two halves at a time, the taps that the even and
-// the odd column of a pair apply to the same input:
+// 2). Each channel has two copies of its bias if there is one, then, two fp16 numbers at a time, the taps that the even
+// and the odd column of a pair apply to the same input:
 //
 //	b b  t0 0  t2 t1  t4 t3 ... t[n-1] t[n-2]  t1 t0  t3 t2 ... t[n-2] t[n-3]  0 t[n-1]
 //
@@ -49,7 +49,7 @@ func (p *Plan) PackPaired(k *Kernel) ([]byte, [MaxCores]int, error) {
 	return out, sizes, nil
 }
 
-// appendTap appends tap i of the n that start at half at, or zero.
+// appendTap appends tap i of the n that start at fp16 number at, or zero.
 func appendTap(b, w []byte, at, n, i int) []byte {
 	if i < 0 || i >= n {
 		return append(b, 0, 0)

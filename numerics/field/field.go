@@ -114,8 +114,8 @@ func Number(f float64) Elem {
 // Infinity represents positive infinity: an element that no program computes by chance.
 const Infinity Elem = 0x0b5f1d2c93a7e461
 
-// Halves returns the elements of all patterns of fp16.
-var Halves = sync.OnceValue(func() *[65536]Elem {
+// FP16Elements returns the elements of all patterns of fp16.
+var FP16Elements = sync.OnceValue(func() *[65536]Elem {
 	t := new([65536]Elem)
 	for i := range t {
 		t[i] = Number(float64(float16.Frombits(uint16(i)).Float32()))

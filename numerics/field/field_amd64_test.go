@@ -17,10 +17,10 @@ func TestKernelsAgree(t *testing.T) {
 	kinds := map[string]func() Elem{
 		"random":        func() Elem { return Elem(r.Uint64N(P)) },
 		"largest":       func() Elem { return P - 1 },
-		"fp16":          func() Elem { return Halves()[r.Uint32N(1<<15)&0x7bff|r.Uint32N(2)<<15] },
-		"largest fp16":  func() Elem { return Halves()[0x7bff] },
-		"least fp16":    func() Elem { return Halves()[0xfbff] },
-		"some infinite": func() Elem { return Halves()[r.Uint32N(1<<16)] },
+		"fp16":          func() Elem { return FP16Elements()[r.Uint32N(1<<15)&0x7bff|r.Uint32N(2)<<15] },
+		"largest fp16":  func() Elem { return FP16Elements()[0x7bff] },
+		"least fp16":    func() Elem { return FP16Elements()[0xfbff] },
+		"some infinite": func() Elem { return FP16Elements()[r.Uint32N(1<<16)] },
 	}
 	for name, of := range kinds {
 		for _, terms := range []int{1, 2, 3, 63, 64, 251, 252, 503, 504, 505, 1009} {

@@ -101,7 +101,7 @@ func TestNumbersAreExact(t *testing.T) {
 			t.Fatalf("%g is %d, want %d", f, got, want)
 		}
 	}
-	for i, e := range field.Halves() {
+	for i, e := range field.FP16Elements() {
 		if f := float64(float16.Frombits(uint16(i)).Float32()); math.IsNaN(f) || math.IsInf(f, 1) {
 			if e != field.Infinity {
 				t.Errorf("pattern %#04x (%g) is %d, want infinity", i, f, e)
@@ -184,7 +184,7 @@ func BenchmarkAddMul(b *testing.B) {
 	}
 	for name, of := range map[string]func(i int) field.Elem{
 		"elements": func(i int) field.Elem { return field.Elem(i) * 0x123456789 },
-		"fp16":     func(i int) field.Elem { return field.Halves()[i%0x7c00] },
+		"fp16":     func(i int) field.Elem { return field.FP16Elements()[i%0x7c00] },
 	} {
 		for i := range w {
 			w[i] = of(i)

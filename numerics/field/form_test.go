@@ -21,7 +21,7 @@ func (f form) vectors(n, k int, halves bool) []field.Elem {
 	v := make([]field.Elem, n*k)
 	for i := range v {
 		if v[i] = random(f.r); halves {
-			v[i] = field.Halves()[f.r.IntN(0x7c00)]
+			v[i] = field.FP16Elements()[f.r.IntN(0x7c00)]
 		}
 	}
 	return v

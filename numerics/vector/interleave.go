@@ -10,13 +10,13 @@ import (
 // were read at once.
 const blockColumns = 256
 
-// Interleave transposes packed halves: src has the given number of rows of cols halves, and dst gets cols rows.
+// Interleave transposes packed fp16 numbers: src has the given number of rows of cols numbers, and dst gets cols rows.
 func Interleave(dst, src []byte, rows, cols int) {
 	if rows <= 0 || cols <= 0 {
 		return
 	}
 	if len(dst) < 2*rows*cols || len(src) < 2*rows*cols {
-		panic(fmt.Sprintf("vector: %d rows of %d halves do not fit %d bytes to read and %d to write", rows, cols,
+		panic(fmt.Sprintf("vector: %d rows of %d fp16 numbers do not fit %d bytes to read and %d to write", rows, cols,
 			len(src), len(dst)))
 	}
 	rb, db := 2*cols, 2*rows
@@ -47,8 +47,8 @@ func Interleave(dst, src []byte, rows, cols int) {
 // interleavePortable writes none of the columns of eight rows, and returns their number, 0.
 func interleavePortable(dst []byte, db int, src []byte, rb, n int) int { return 0 }
 
-// interleave4 writes n halves of four rows side by side, one destination row of db bytes per column; source rows are rb
-// bytes apart. Four by four halves at a time go through four registers.
+// interleave4 writes n fp16 numbers of four rows side by side, one destination row of db bytes per column; source rows
+// are rb bytes apart. Four by four numbers at a time go through four registers.
 func interleave4(dst []byte, db int, src []byte, rb, n int) {
 	const even = 0x0000ffff0000ffff
 	le := binary.LittleEndian

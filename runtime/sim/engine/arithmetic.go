@@ -11,8 +11,9 @@ type arithmetic[T, R any] interface {
 	onchip(first, n int64) place
 	// values returns the numbers of all fp16 patterns, as products take them if mac is set.
 	values(mac bool) *[65536]T
-	// halves reads fp16 numbers that are step bytes apart, starting at byte from, as products take them if mac is set.
-	halves(dst []T, p place, from, step int, mac bool)
+	// readFP16 reads fp16 numbers that are step bytes apart, starting at byte from, as products take them if mac is
+	// set.
+	readFP16(dst []T, p place, from, step int, mac bool)
 	// transpose writes src, with rows of cols numbers, to dst by columns, ld numbers apart.
 	transpose(dst []T, ld int, src []T, cols int)
 	// load reads a tensor in the order group, depth, channel, row, column; store writes one.

@@ -92,7 +92,7 @@ type Cells struct {
 
 // The types of cells.
 const (
-	cellHalf = 1 << 61
+	cellFP16 = 1 << 61
 	cellByte = 2 << 61
 )
 
@@ -140,12 +140,12 @@ func (c *Cells) Get(at int64, narrow bool) field.Elem { return c.elem(c.raw(at, 
 
 // elem returns the element of a cell, or a distinct one if the type differs.
 func (c *Cells) elem(v uint64, at int64, narrow bool) field.Elem {
-	want := uint64(cellHalf)
+	want := uint64(cellFP16)
 	if narrow {
 		want = cellByte
 	}
-	if v&^(cellHalf-1) == want {
-		return field.Elem(v & (cellHalf - 1))
+	if v&^(cellFP16-1) == want {
+		return field.Elem(v & (cellFP16 - 1))
 	}
 	h := uint64(at)*0x9e3779b97f4a7c15 + uint64(len(c.Name))<<32 + want>>40
 	for i := range len(c.Name) {
@@ -159,7 +159,7 @@ func (c *Cells) raw(at int64, narrow bool) uint64 {
 	case c.bytes != nil && narrow:
 		return cellByte | uint64(field.Int(int64(c.bytes[at])))
 	case c.bytes != nil:
-		return cellHalf | uint64(field.Halves()[binary.LittleEndian.Uint16(c.bytes[at:])])
+		return cellFP16 | uint64(field.FP16Elements()[binary.LittleEndian.Uint16(c.bytes[at:])])
 	case at&1 == 0:
 		return c.even[at/2]
 	case c.odd == nil:
@@ -180,7 +180,7 @@ func (c *Cells) wrote(at int64, n int, writer int32) {
 
 // Put writes an element at a byte; writer is the number of the task.
 func (c *Cells) Put(at int64, narrow bool, v field.Elem, writer int) {
-	w := uint64(v) | cellHalf
+	w := uint64(v) | cellFP16
 	if narrow {
 		w = uint64(v) | cellByte
 	}
@@ -197,13 +197,13 @@ func (c *Cells) set(at int64, w uint64, writer int32) {
 	}
 	if at&1 != 0 {
 		c.odd[i] = w
-		if c.even[i]&^(cellHalf-1) == cellHalf {
+		if c.even[i]&^(cellFP16-1) == cellFP16 {
 			c.even[i] = 0
 		}
 		return
 	}
 	c.even[i] = w
-	if c.odd != nil && w&^(cellHalf-1) == cellHalf {
+	if c.odd != nil && w&^(cellFP16-1) == cellFP16 {
 		c.odd[i] = 0
 	}
 }
@@ -255,11 +255,11 @@ func (e *exact) onchip(first, n int64) place {
 	return place{cells: e.l2, from: first}
 }
 
-func (e *exact) values(bool) *[65536]field.Elem { return field.Halves() }
+func (e *exact) values(bool) *[65536]field.Elem { return field.FP16Elements() }
 
-func (e *exact) halves(dst []field.Elem, p place, from, step int, _ bool) {
+func (e *exact) readFP16(dst []field.Elem, p place, from, step int, _ bool) {
 	if p.buf != nil {
-		table := field.Halves()
+		table := field.FP16Elements()
 		for i := range dst {
 			dst[i] = table[binary.LittleEndian.Uint16(p.buf[from+i*step:])]
 		}
@@ -278,18 +278,18 @@ func (e *exact) halves(dst []field.Elem, p place, from, step int, _ bool) {
 // row reads elements of two bytes that are next to each other from an even address on, as far as they were written as
 // such. It returns how many it read.
 func (c *Cells) row(dst []field.Elem, at int64) int {
-	if !c.evenHalves() {
+	if !c.evenFP16() {
 		return 0
 	}
 	src, other := c.even[at/2:][:len(dst)], uint64(0)
 	for i, w := range src {
-		dst[i] = field.Elem(w & (cellHalf - 1))
-		other |= w ^ cellHalf
+		dst[i] = field.Elem(w & (cellFP16 - 1))
+		other |= w ^ cellFP16
 	}
-	if other < cellHalf {
+	if other < cellFP16 {
 		return len(dst)
 	}
-	return slices.IndexFunc(src, func(w uint64) bool { return w&^(cellHalf-1) != cellHalf })
+	return slices.IndexFunc(src, func(w uint64) bool { return w&^(cellFP16-1) != cellFP16 })
 }
 
 func (e *exact) transpose(dst []field.Elem, ld int, src []field.Elem, cols int) {
@@ -300,15 +300,15 @@ func (e *exact) transpose(dst []field.Elem, ld int, src []field.Elem, cols int) 
 	}
 }
 
-// evenHalves reports whether the cells at even addresses may be read and written one by one: nothing begins at odd
+// evenFP16 reports whether the cells at even addresses may be read and written one by one: nothing begins at odd
 // addresses.
-func (c *Cells) evenHalves() bool { return c.bytes == nil && c.odd == nil }
+func (c *Cells) evenFP16() bool { return c.bytes == nil && c.odd == nil }
 
-// evenHalves reports the same of a tile of fp16.
-func (t *tile) evenHalves() bool { return t.cells.evenHalves() && !t.narrow }
+// evenFP16 reports the same of a tile of fp16.
+func (t *tile) evenFP16() bool { return t.cells.evenFP16() && !t.narrow }
 
 func (e *exact) load(run *run, t *tile, _ bool, out []field.Elem) error {
-	step, fast := t.size()*t.inter, t.evenHalves()
+	step, fast := t.size()*t.inter, t.evenFP16()
 	return t.eachRow(run, false, func(k, dk, cols int, at int64) {
 		at += t.from
 		if fast && step == 2 && dk == 1 && at&1 == 0 {
@@ -316,8 +316,8 @@ func (e *exact) load(run *run, t *tile, _ bool, out []field.Elem) error {
 			k, at, cols = k+done, at+2*int64(done), cols-done
 		}
 		for range cols {
-			if fast && at&1 == 0 && t.cells.even[at/2]&^(cellHalf-1) == cellHalf {
-				out[k] = field.Elem(t.cells.even[at/2] & (cellHalf - 1))
+			if fast && at&1 == 0 && t.cells.even[at/2]&^(cellFP16-1) == cellFP16 {
+				out[k] = field.Elem(t.cells.even[at/2] & (cellFP16 - 1))
 			} else {
 				out[k] = t.cells.Get(at, t.narrow)
 			}
@@ -336,13 +336,13 @@ func (e *exact) store(run *run, t *tile, vals []field.Elem) error {
 	} else if (t.from+t.first)%2 != 0 {
 		return badAt(t.name, t.first, "fp16 elements are at odd addresses, want even ones")
 	}
-	step, fast := t.size()*t.inter, t.evenHalves()
+	step, fast := t.size()*t.inter, t.evenFP16()
 	return t.eachRow(run, !t.disjoint(), func(k, dk, cols int, at int64) {
 		at += t.from
 		if fast && step == 2 && dk == 1 && at&1 == 0 {
 			row := t.cells.even[at/2:][:cols]
 			for i, v := range vals[k:][:cols] {
-				row[i] = uint64(v) | cellHalf
+				row[i] = uint64(v) | cellFP16
 			}
 			t.cells.wrote(at, cols, e.writer)
 			return
@@ -350,7 +350,7 @@ func (e *exact) store(run *run, t *tile, vals []field.Elem) error {
 		if fast && step&1 == 0 && at&1 == 0 && t.cells.writer == nil {
 			cells, i := t.cells.even, at/2
 			for range cols {
-				cells[i] = uint64(vals[k]) | cellHalf
+				cells[i] = uint64(vals[k]) | cellFP16
 				i += step / 2
 				k += dk
 			}
@@ -368,7 +368,7 @@ func (e *exact) copyRows(dst, src *tile) {
 	if src.narrow {
 		dst.cells.oddBytes()
 	}
-	fast := src.evenHalves() && dst.evenHalves() && src.size()*src.inter == 2 && dst.size()*dst.inter == 2
+	fast := src.evenFP16() && dst.evenFP16() && src.size()*src.inter == 2 && dst.size()*dst.inter == 2
 	_, cols := src.stored()
 	src.rows(func(g, d, p, h int, at int64) {
 		to := dst.from + dst.at(g, d, p, h)
@@ -452,8 +452,8 @@ type exactPost struct {
 func (e *exact) post(t *td.Task, l *lut, _ bool) poster[field.Elem, field.Elem] {
 	p := &exactPost{
 		e:     e,
-		add:   e.half(t, td.AccBias),
-		scale: e.half(t, td.PostScale),
+		add:   e.fp16Register(t, td.AccBias),
+		scale: e.fp16Register(t, td.PostScale),
 		clamp: t.Get(td.Nonlinear) == uint32(td.NonlinReLU),
 	}
 	if t.Get(td.Nonlinear) == uint32(td.NonlinTable) {
@@ -462,8 +462,8 @@ func (e *exact) post(t *td.Task, l *lut, _ bool) poster[field.Elem, field.Elem] 
 	return p
 }
 
-// half returns the number in a register that contains an fp16 pattern.
-func (e *exact) half(t *td.Task, f td.Field) field.Elem {
+// fp16Register returns the number in a register that contains an fp16 pattern.
+func (e *exact) fp16Register(t *td.Task, f td.Field) field.Elem {
 	return e.scalar(float64(port.Widen(uint16(t.Get(f)))))
 }
 
@@ -493,8 +493,8 @@ func (e *exact) elementwise(t *td.Task) rows[field.Elem] {
 		op:     td.PlanarOp(t.Get(td.PEOp)),
 		neg1:   t.On(td.PENeg1),
 		neg2:   t.On(td.PENeg2),
-		scale:  e.half(t, td.PEScale),
-		bias:   e.half(t, td.PEBias),
+		scale:  e.fp16Register(t, td.PEScale),
+		bias:   e.fp16Register(t, td.PEBias),
 		abs:    t.Get(td.PECond) == uint32(td.CondAbs),
 		square: t.On(td.PESquare),
 		relu:   t.On(td.PERelu),
@@ -561,7 +561,7 @@ func (e *exact) final(t *td.Task) finish[field.Elem, field.Elem] {
 	return &exactFinal{
 		e:         e,
 		factor:    e.scalar(f),
-		epsilon:   e.half(t, td.PEEpsilon),
+		epsilon:   e.fp16Register(t, td.PEEpsilon),
 		nonlinear: td.PlanarFunction(t.Get(td.PENonlinear)),
 	}
 }

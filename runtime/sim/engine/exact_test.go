@@ -26,7 +26,7 @@ func (m cellBuffers) Cells(bar int, off, n int64, _ bool) (*Cells, int64, error)
 func cellsOf(b []byte) *Cells {
 	c := NewCells("memory", int64(len(b)), false)
 	for i := 0; i+1 < len(b); i += 2 {
-		c.Put(int64(i), false, field.Halves()[binary.LittleEndian.Uint16(b[i:])], 0)
+		c.Put(int64(i), false, field.FP16Elements()[binary.LittleEndian.Uint16(b[i:])], 0)
 	}
 	return c
 }

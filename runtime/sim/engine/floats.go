@@ -37,7 +37,7 @@ func (n *floats) onchip(first, size int64) place {
 
 func (n *floats) values(mac bool) *[65536]float32 { return n.table(mac) }
 
-func (n *floats) halves(dst []float32, p place, from, step int, mac bool) {
+func (n *floats) readFP16(dst []float32, p place, from, step int, mac bool) {
 	if step == 2 {
 		n.readAll(dst, p.buf[from:], mac)
 		return

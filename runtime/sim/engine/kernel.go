@@ -264,7 +264,7 @@ func (r *reader[T, R]) group(j int) error {
 	return nil
 }
 
-// biases reads the bias halves of consecutive outputs.
+// biases reads the fp16 biases of consecutive outputs.
 func (r *reader[T, R]) biases(p *part[T], first, lanes int) error {
 	if !r.bias {
 		return nil
@@ -273,7 +273,7 @@ func (r *reader[T, R]) biases(p *part[T], first, lanes int) error {
 	if err != nil {
 		return err
 	}
-	r.x.num.halves(r.out.bias[first:][:lanes], p.place, at, 2, false)
+	r.x.num.readFP16(r.out.bias[first:][:lanes], p.place, at, 2, false)
 	return nil
 }
 
@@ -324,13 +324,13 @@ func (r *reader[T, R]) dense() error {
 		defer r.x.giveBack(buf)
 		for _, b := range r.blocks[lo:hi] {
 			if b.lanes == 1 {
-				r.x.num.halves(r.out.w[b.first*red:][:red], b.p.place, b.at, 2, true)
+				r.x.num.readFP16(r.out.w[b.first*red:][:red], b.p.place, b.at, 2, true)
 				continue
 			}
 			for k := 0; k < red; k += blockInputs {
 				n := min(blockInputs, red-k)
 				v := buf.v[:n*b.lanes]
-				r.x.num.halves(v, b.p.place, b.at+2*k*b.lanes, 2, true)
+				r.x.num.readFP16(v, b.p.place, b.at+2*k*b.lanes, 2, true)
 				r.x.num.transpose(r.out.w[b.first*red+k:], red, v, b.lanes)
 			}
 		}
@@ -378,7 +378,7 @@ func (r *reader[T, R]) plane1(p *part[T], ch int) error {
 	if err != nil {
 		return err
 	}
-	r.x.num.halves(row, p.place, at, 2, true)
+	r.x.num.readFP16(row, p.place, at, 2, true)
 	return nil
 }
 

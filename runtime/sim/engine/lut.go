@@ -7,13 +7,13 @@ import (
 	"github.com/zinc-compiler/zinc/runtime/sim/engine/port"
 )
 
-// lutBytes is the size of a lookup table: 64 halves.
+// lutBytes is the size of a lookup table: 64 words of 16 bits.
 const lutBytes = 128
 
 // knots is the number of samples of a lookup table.
 const knots = 33
 
-// Halves of a lookup table.
+// Words of a lookup table.
 const (
 	lutLow       = 0 // input bounds, and the results at and outside them
 	lutHigh      = 1
@@ -78,7 +78,7 @@ func scaled(y float64, exp int) float64 {
 
 func addRest(y, rest float64) float64 { return y + rest }
 
-// modes lists the known values of the mode half, all from recorded tables.
+// modes lists the known values of the mode word, all from recorded tables.
 var modes = []mode{
 	{number: 0x01, whole: true, first: math.NaN()},
 	{number: 0x60, sign: odd, whole: true},
@@ -112,16 +112,16 @@ func mantissa(x float64) (arg, rest float64) {
 
 // newLUT decodes the 128 bytes of a table.
 func newLUT(stream string, addr int64, b []byte) (*lut, error) {
-	half := func(i int) uint16 { return binary.LittleEndian.Uint16(b[2*i:]) }
+	pattern := func(i int) uint16 { return binary.LittleEndian.Uint16(b[2*i:]) }
 	l := new(lut)
 	copy(l.bytes[:], b)
 	for i := range l.v {
-		l.v[i] = float64(port.Widen(half(i)))
+		l.v[i] = float64(port.Widen(pattern(i)))
 	}
 	for i := range knots - 1 {
 		l.diff[i] = l.v[lutKnots+i+1] - l.v[lutKnots+i]
 	}
-	step := half(lutStep)
+	step := pattern(lutStep)
 	if step > maxLUTStep && step != linesOnly {
 		return nil, badAt(stream, addr+2*lutStep,
 			"lookup table: knot spacing 2^-%d, the exponent must be in 0..%d, or %d for none", step, maxLUTStep,
@@ -129,7 +129,7 @@ func newLUT(stream string, addr int64, b []byte) (*lut, error) {
 	}
 	l.perUnit = math.Ldexp(1, int(step))
 	for i := range modes {
-		if modes[i].number == half(lutMode) {
+		if modes[i].number == pattern(lutMode) {
 			l.mode = &modes[i]
 			for k, v := range l.v[lutKnots:][:knots] {
 				if l.mode.empty && v != 0 {
@@ -140,7 +140,7 @@ func newLUT(stream string, addr int64, b []byte) (*lut, error) {
 			return l, nil
 		}
 	}
-	return nil, badAt(stream, addr+2*lutMode, "lookup table: mode %#x is not known", half(lutMode))
+	return nil, badAt(stream, addr+2*lutMode, "lookup table: mode %#x is not known", pattern(lutMode))
 }
 
 // row replaces inputs by the table's values, before the final rounding. A NaN, which occurs here only in plain IEEE

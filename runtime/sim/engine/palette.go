@@ -12,7 +12,7 @@ import (
 var indexWidths = []uint32{1, 2, 3, 4, 6, 8}
 
 // codebooks reads the palette fields and, if there is a codebook, the one at the start of every part in use: 2^bits
-// halves, padded to 64 bytes. A lookup table comes before it (modelled).
+// fp16 numbers, padded to 64 bytes. A lookup table comes before it (modelled).
 func (r *reader[T, R]) codebooks() error {
 	t := r.x.t
 	r.mask = t.On(td.SparseBinary)
@@ -53,7 +53,7 @@ func (r *reader[T, R]) codebooks() error {
 	return nil
 }
 
-// indexed reads a plane of codebook indices: those of the weights in the order that halves would have, low bits first,
+// indexed reads a plane of codebook indices: one for each weight, in the order of fp16 weights, low bits first,
 // starting and ending on whole bytes (modelled).
 func (r *reader[T, R]) indexed(p *part[T], first, lanes int) error {
 	red := r.g.red

@@ -65,7 +65,7 @@ func (x *exec[T, R]) read(o *operand[T], first, n int, buf []T) []T {
 		return o.v[first:][:n]
 	}
 	buf = buf[:n]
-	x.num.halves(buf, o.src.place, 2*first, 2, false)
+	x.num.readFP16(buf, o.src.place, 2*first, 2, false)
 	if o.relu {
 		x.num.clamp(buf)
 	}

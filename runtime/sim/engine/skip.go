@@ -4,8 +4,8 @@ import (
 	"encoding/binary"
 )
 
-// skipping reads a zero-skipping body: a length, then masks and, unless the masks alone determine the weights, the
-// halves of their set bits. Slots run over the input channel, the phase of the stride, the cell of the taps of one
+// skipping reads a zero-skipping body: a length, then masks and, unless the masks alone determine the weights, the fp16
+// weights of their set bits. Slots run over the input channel, the phase of the stride, the cell of the taps of one
 // phase and the lane.
 func (r *reader[T, R]) skipping(p *part[T], first, lanes, cin int) error {
 	g := r.g

@@ -104,7 +104,7 @@ func (e *Evaluator) constant(c *ir.Const) Tensor {
 	}
 	v := make([]field.Elem, c.Elems())
 	if c.Type.DType == ir.FP16 {
-		table := field.Halves()
+		table := field.FP16Elements()
 		for i := range v {
 			v[i] = table[uint16(c.Data[2*i])|uint16(c.Data[2*i+1])<<8]
 		}

@@ -30,15 +30,17 @@ type Valuation struct {
 	unsupported []string
 }
 
-// curve returns the value of a function of one number at halves()[i].
+// curve returns the value of a function of one number at fp16Numbers()[i].
 type curve func(i int) float64
 
-func sampled(f func(x float64) float64) curve { return func(i int) float64 { return f(halves()[i]) } }
+func sampled(f func(x float64) float64) curve {
+	return func(i int) float64 { return f(fp16Numbers()[i]) }
+}
 
 // lazily returns the curve of a function, whose values are computed together when the first is needed.
 func lazily(f func(x float64) float64) curve {
 	all := sync.OnceValue(func() []float64 {
-		ys := slices.Clone(halves())
+		ys := slices.Clone(fp16Numbers())
 		for i, x := range ys {
 			ys[i] = f(x)
 		}
@@ -214,7 +216,7 @@ func (t *Valuation) register(name string, c curve) string {
 
 // sameDomain reports whether two functions are defined on the same finite numbers.
 func sameDomain(a, b curve) bool {
-	for i := 1; i < len(halves())-1; i++ {
+	for i := 1; i < len(fp16Numbers())-1; i++ {
 		if y, z := a(i), b(i); (y == y) != (z == z) {
 			return false
 		}
@@ -273,8 +275,8 @@ func (t *Valuation) Table(table *engine.Table) func(v []field.Elem) {
 	return f
 }
 
-// halves returns the numbers of fp16 and both infinities, ascending, with one zero.
-var halves = sync.OnceValue(func() []float64 {
+// fp16Numbers returns the numbers of fp16 and both infinities, ascending, with one zero.
+var fp16Numbers = sync.OnceValue(func() []float64 {
 	var out []float64
 	for i := range 0x7c01 {
 		out = append(out, float64(numerics.Widen(uint16(i))))
@@ -340,7 +342,7 @@ const steepBy = 0.25
 // nearSteep reports whether a table is near a function relative to the largest of its values at x and on both sides of
 // it. A table has few points, and so a steep function differs by more than its value where that is small.
 func nearSteep(table, function curve) bool {
-	xs := halves()
+	xs := fp16Numbers()
 	size := func(x float64) float64 {
 		i, _ := slices.BinarySearch(xs, x)
 		if y := math.Abs(function(min(i, len(xs)-1))); y <= 65504 {
@@ -369,7 +371,7 @@ const fewNumbers = 499
 // farther than that.
 func distance(table, function curve, step int, most float64) float64 {
 	far := 0.0
-	for i := 1; i < len(halves())-1; i += step {
+	for i := 1; i < len(fp16Numbers())-1; i += step {
 		y := function(i)
 		if y != y || math.Abs(y) > 65504 {
 			continue
@@ -387,7 +389,7 @@ func distance(table, function curve, step int, most float64) float64 {
 // piecewise returns the function that is the identity between two bounds or has few steps, nil for others.
 func (t *Valuation) piecewise(c curve) func(field.Elem) field.Elem {
 	// At the infinities, functions have their values at the last finite numbers if they have none there.
-	last := len(halves()) - 1
+	last := len(fp16Numbers()) - 1
 	low, high := c(0), c(last)
 	if low != low {
 		low = c(1)
@@ -412,8 +414,8 @@ func (t *Valuation) piecewise(c curve) func(field.Elem) field.Elem {
 	if !ok {
 		return nil
 	}
-	zero, _ := slices.BinarySearch(halves(), 0)
-	one, _ := slices.BinarySearch(halves(), 1)
+	zero, _ := slices.BinarySearch(fp16Numbers(), 0)
+	one, _ := slices.BinarySearch(fp16Numbers(), 1)
 	base, rise := field.Number(c(zero)), field.Sub(field.Number(c(one)), field.Number(c(zero)))
 	return func(x field.Elem) field.Elem {
 		if t.fs.IsBoolean(x) {
@@ -425,7 +427,7 @@ func (t *Valuation) piecewise(c curve) func(field.Elem) field.Elem {
 
 // bounded reports whether a function is the identity between two bounds, its values at the infinities.
 func bounded(at curve) bool {
-	xs := halves()
+	xs := fp16Numbers()
 	last := len(xs) - 1
 	low, high := at(0), at(last)
 	if low >= high {
@@ -442,7 +444,7 @@ func bounded(at curve) bool {
 // edges recognises a function with few steps, which may be at an infinity.
 func (t *Valuation) edges(at curve) (edges []edge, ok bool) {
 	const most = 4
-	xs := halves()
+	xs := fp16Numbers()
 	before := at(0)
 	for i := 1; i < len(xs); i++ {
 		here := at(i)

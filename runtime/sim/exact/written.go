@@ -40,9 +40,9 @@ func (c *call) hardSwish() (x Tensor, f func(field.Elem) field.Elem) {
 		if !ok || !okA || !okB || len(x.Elems) != len(c.need(p[0]).Elems) {
 			continue
 		}
-		i, _ := slices.BinarySearch(halves(), bound)
+		i, _ := slices.BinarySearch(fp16Numbers(), bound)
 		curve := ir.CurveOf(hard)
-		if alpha > 0 && i > 0 && curve.F(halves()[i-1], []float64{alpha, beta}) == 0 {
+		if alpha > 0 && i > 0 && curve.F(fp16Numbers()[i-1], []float64{alpha, beta}) == 0 {
 			f, _ = c.valuation.operation(&call{Evaluator: c.Evaluator, op: hard, in: c.in}, curve)
 			return x, f
 		}
