@@ -14,7 +14,7 @@ func cast(s *statement, ts []interp.Tensor) ([]*enclosure, error) {
 		return steps()(s, ts)
 	}
 	out := &enclosure{t: ts[0], lo: x.lo, hi: x.hi}
-	if narrow(to) && !narrow(from) && out.lo != nil {
+	if computedInFP32(to) && !computedInFP32(from) && out.lo != nil {
 		out.lo, out.hi = append([]float32(nil), x.lo...), append([]float32(nil), x.hi...)
 		out.scale(halfUnit, tiny)
 	}

@@ -115,7 +115,7 @@ func units(d, at float64) Number { return Number(d / float64(numerics.ULP16(floa
 
 // output returns the comparison of an output: got with its enclosure end to end, and the statements before it.
 func (x *call) output(name string, v *ir.Value, got interp.Tensor, end *enclosure, exact bool) (Output, error) {
-	if !got.Type.Equal(end.t.Type) && (got.Type.Elems() != end.t.Type.Elems() || !narrow(got.Type.DType)) {
+	if !got.Type.Equal(end.t.Type) && (got.Type.Elems() != end.t.Type.Elems() || !computedInFP32(got.Type.DType)) {
 		return Output{}, fmt.Errorf("output %s: the pair returns %s, the source %s", name, got.Type, end.t.Type)
 	}
 	if exact {

@@ -238,7 +238,7 @@ func (s *statement) certain() bool {
 // asDeclared returns the value of an operand without errors, in the type that the program declares.
 func (s *statement) asDeclared(v *ir.Value) interp.Tensor {
 	t := s.args[v].t
-	if d := v.Type.DType; t.Type.Kind == ir.Tensor && t.Type.DType != d && narrow(d) {
+	if d := v.Type.DType; t.Type.Kind == ir.Tensor && t.Type.DType != d && computedInFP32(d) {
 		if n, err := interp.FromFloats(d, t.Floats32(), t.Type.Shape...); err == nil {
 			return n
 		}

@@ -16,12 +16,12 @@ type kernels struct {
 	workers int
 }
 
-// narrow reports whether numbers of the element type are computed in fp32 instead.
-func narrow(d ir.DType) bool { return d == ir.FP16 || d == ir.BF16 }
+// computedInFP32 reports whether numbers of the element type are computed in fp32: fp16 and bf16.
+func computedInFP32(d ir.DType) bool { return d == ir.FP16 || d == ir.BF16 }
 
 // in32 returns a tensor of floats in fp32, other tensors unchanged.
 func in32(t interp.Tensor) interp.Tensor {
-	if t.Type.Kind != ir.Tensor || !narrow(t.Type.DType) {
+	if t.Type.Kind != ir.Tensor || !computedInFP32(t.Type.DType) {
 		return t
 	}
 	return interp.Share32(t.Type.Shape, t.Floats32())
@@ -109,7 +109,7 @@ func (k *kernels) wide(op *ir.Op, with map[*ir.Value]interp.Tensor) ([]interp.Te
 		if !ok {
 			t = interp.FromConst(v.Const)
 		}
-		if to := op.Results[0].Type.DType; narrow(to) && !narrow(t.Type.DType) {
+		if to := op.Results[0].Type.DType; computedInFP32(to) && !computedInFP32(t.Type.DType) {
 			var err error
 			if t, err = interp.FromFloats(to, t.Floats32(), t.Type.Shape...); err != nil {
 				return nil, err
@@ -129,9 +129,9 @@ func (k *kernels) wide(op *ir.Op, with map[*ir.Value]interp.Tensor) ([]interp.Te
 			if !ok && !v.IsConst() {
 				return nil, fmt.Errorf("operand %q of %s has no value", v.Name, op.Def.Name)
 			}
-			// Packed constants stay as they are; products read narrow weights.
+			// Packed constants stay as they are; products read 16-bit weights.
 			if !ok && (p.Const || op.Def.Class == ir.Product || op.Def.Class == ir.Compressed ||
-				!narrow(v.Type.DType)) {
+				!computedInFP32(v.Type.DType)) {
 				c.Args[i] = append(c.Args[i], v)
 				continue
 			}
@@ -150,7 +150,7 @@ func (k *kernels) wide(op *ir.Op, with map[*ir.Value]interp.Tensor) ([]interp.Te
 	}
 	for i, v := range op.Results {
 		t := v.Type
-		if t.Kind == ir.Tensor && narrow(t.DType) {
+		if t.Kind == ir.Tensor && computedInFP32(t.DType) {
 			t = t.WithDType(ir.FP32)
 		}
 		c.Results[i] = &ir.Value{Name: fmt.Sprintf("result%d", i), Type: t, Def: &c}

@@ -367,7 +367,7 @@ func sliced(t interp.Tensor, r region) interp.Tensor {
 	return interp.Tensor{Type: t.Type.WithShape(shape...), Data: t.Data[from : from+product64(shape)*size]}
 }
 
-// part returns a region of a value, narrow floats in fp32, without errors if bare is set.
+// part returns a region of a value, 16-bit floats in fp32, without errors if bare is set.
 func (s *enclosure) part(r region, bare bool) (*enclosure, error) {
 	if s.late != nil {
 		return s.late.piece(r, bare)

@@ -135,13 +135,15 @@ func (c *Cells) extend(n int64) {
 	}
 }
 
-// Get returns the element at a byte. The element has one byte if narrow is set, otherwise two.
-func (c *Cells) Get(at int64, narrow bool) field.Elem { return c.elem(c.raw(at, narrow), at, narrow) }
+// Get returns the element at a byte. The element has one byte if isUint8 is set, otherwise two.
+func (c *Cells) Get(at int64, isUint8 bool) field.Elem {
+	return c.elem(c.raw(at, isUint8), at, isUint8)
+}
 
 // elem returns the element of a cell, or a distinct one if the type differs.
-func (c *Cells) elem(v uint64, at int64, narrow bool) field.Elem {
+func (c *Cells) elem(v uint64, at int64, isUint8 bool) field.Elem {
 	want := uint64(cellFP16)
-	if narrow {
+	if isUint8 {
 		want = cellByte
 	}
 	if v&^(cellFP16-1) == want {
@@ -154,9 +156,9 @@ func (c *Cells) elem(v uint64, at int64, narrow bool) field.Elem {
 	return field.Elem((h ^ h>>29) % field.P)
 }
 
-func (c *Cells) raw(at int64, narrow bool) uint64 {
+func (c *Cells) raw(at int64, isUint8 bool) uint64 {
 	switch {
-	case c.bytes != nil && narrow:
+	case c.bytes != nil && isUint8:
 		return cellByte | uint64(field.Int(int64(c.bytes[at])))
 	case c.bytes != nil:
 		return cellFP16 | uint64(field.FP16Elements()[binary.LittleEndian.Uint16(c.bytes[at:])])
@@ -179,9 +181,9 @@ func (c *Cells) wrote(at int64, n int, writer int32) {
 }
 
 // Put writes an element at a byte; writer is the number of the task.
-func (c *Cells) Put(at int64, narrow bool, v field.Elem, writer int) {
+func (c *Cells) Put(at int64, isUint8 bool, v field.Elem, writer int) {
 	w := uint64(v) | cellFP16
-	if narrow {
+	if isUint8 {
 		w = uint64(v) | cellByte
 	}
 	c.set(at, w, int32(writer))
@@ -305,7 +307,7 @@ func (e *exact) transpose(dst []field.Elem, ld int, src []field.Elem, cols int) 
 func (c *Cells) evenFP16() bool { return c.bytes == nil && c.odd == nil }
 
 // evenFP16 reports the same of a tile of fp16.
-func (t *tile) evenFP16() bool { return t.cells.evenFP16() && !t.narrow }
+func (t *tile) evenFP16() bool { return t.cells.evenFP16() && !t.isUint8 }
 
 func (e *exact) load(run *run, t *tile, _ bool, out []field.Elem) error {
 	step, fast := t.size()*t.inter, t.evenFP16()
@@ -319,7 +321,7 @@ func (e *exact) load(run *run, t *tile, _ bool, out []field.Elem) error {
 			if fast && at&1 == 0 && t.cells.even[at/2]&^(cellFP16-1) == cellFP16 {
 				out[k] = field.Elem(t.cells.even[at/2] & (cellFP16 - 1))
 			} else {
-				out[k] = t.cells.Get(at, t.narrow)
+				out[k] = t.cells.Get(at, t.isUint8)
 			}
 			k += dk
 			at += step
@@ -331,7 +333,7 @@ func (e *exact) store(run *run, t *tile, vals []field.Elem) error {
 	if t.cells.bytes != nil {
 		return badAt(t.name, t.first, "the result is written to constants")
 	}
-	if t.narrow {
+	if t.isUint8 {
 		t.cells.oddBytes()
 	} else if (t.from+t.first)%2 != 0 {
 		return badAt(t.name, t.first, "fp16 elements are at odd addresses, want even ones")
@@ -357,7 +359,7 @@ func (e *exact) store(run *run, t *tile, vals []field.Elem) error {
 			return
 		}
 		for range cols {
-			t.cells.Put(at, t.narrow, vals[k], int(e.writer))
+			t.cells.Put(at, t.isUint8, vals[k], int(e.writer))
 			k += dk
 			at += step
 		}
@@ -365,7 +367,7 @@ func (e *exact) store(run *run, t *tile, vals []field.Elem) error {
 }
 
 func (e *exact) copyRows(dst, src *tile) {
-	if src.narrow {
+	if src.isUint8 {
 		dst.cells.oddBytes()
 	}
 	fast := src.evenFP16() && dst.evenFP16() && src.size()*src.inter == 2 && dst.size()*dst.inter == 2
@@ -379,7 +381,7 @@ func (e *exact) copyRows(dst, src *tile) {
 			return
 		}
 		for range cols {
-			dst.cells.set(to, src.cells.raw(at, src.narrow), e.writer)
+			dst.cells.set(to, src.cells.raw(at, src.isUint8), e.writer)
 			to += dst.size() * dst.inter
 			at += src.size() * src.inter
 		}

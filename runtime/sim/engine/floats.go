@@ -118,7 +118,7 @@ const leastVector = 8
 
 func (n *floats) load(run *run, t *tile, mac bool, out []float32) error {
 	table := n.table(mac)
-	step, dense := int(t.size()*t.inter), !t.narrow && !t.swap && t.inter == 1
+	step, dense := int(t.size()*t.inter), !t.isUint8 && !t.swap && t.inter == 1
 	if _, cols := t.stored(); cols < leastVector {
 		dense = false
 	}
@@ -127,7 +127,7 @@ func (n *floats) load(run *run, t *tile, mac bool, out []float32) error {
 		switch {
 		case dense:
 			n.readAll(out[k:][:cols], src[:2*cols], mac)
-		case t.narrow:
+		case t.isUint8:
 			for q := range cols {
 				out[k+q*dk] = float32(src[q*step])
 			}
@@ -155,10 +155,10 @@ const copyEnd = 4096
 
 // throughCopy reports whether rows are read through the copy that ends at copyEnd. No number of one byte reaches that
 // limit.
-func (l *layout) throughCopy(n Numerics) bool { return l.offset != 0 && !l.narrow && n != IEEE }
+func (l *layout) throughCopy(n Numerics) bool { return l.offset != 0 && !l.isUint8 && n != IEEE }
 
 func (n *floats) store(run *run, t *tile, vals []uint16) error {
-	step, dense := int(t.size()*t.inter), !t.narrow && !t.swap && t.inter == 1
+	step, dense := int(t.size()*t.inter), !t.isUint8 && !t.swap && t.inter == 1
 	// Rows that share bytes are written in order, so that the last one prevails.
 	return t.eachRow(run, !t.disjoint(), func(k, dk, cols int, at int64) {
 		dst := t.buf[at:]
@@ -167,7 +167,7 @@ func (n *floats) store(run *run, t *tile, vals []uint16) error {
 			return
 		}
 		for q := range cols {
-			if v := vals[k+q*dk]; t.narrow {
+			if v := vals[k+q*dk]; t.isUint8 {
 				dst[q*step] = toByte(v)
 			} else {
 				binary.LittleEndian.PutUint16(dst[q*step:], v)

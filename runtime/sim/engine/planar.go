@@ -36,7 +36,7 @@ const leastRow = 64
 
 // inPlace returns the strides of a tensor whose rows can be read one by one, and whether it is one.
 func (t *tile) inPlace() (stride [5]int, ok bool) {
-	ok = t.dim[axW] >= leastRow && !t.narrow && !t.swap && t.inter == 1 && t.offset == 0
+	ok = t.dim[axW] >= leastRow && !t.isUint8 && !t.swap && t.inter == 1 && t.offset == 0
 	for a, bytes := range [5]int64{axG: t.group, axD: t.depth, axC: t.plane, axH: t.row, axW: 2} {
 		if t.dim[a] > 1 {
 			stride[a] = int(bytes / 2)

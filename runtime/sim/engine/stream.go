@@ -25,17 +25,17 @@ func (s shape) count() int64 {
 // layout says where the elements of a tensor are in a buffer. Its shape is that of the tensor; with swap, element (c,
 // h, w) is at channel position w and column c.
 type layout struct {
-	name   string
-	base   int64 // bytes
-	group  int64
-	depth  int64
-	plane  int64 // of one channel position, or of interleave of them
-	row    int64
-	inter  int64 // channel positions interleaved in a row, at least 1
-	offset int64 // elements before column 0
-	narrow bool  // elements are uint8, not fp16
-	swap   bool
-	dim    shape
+	name    string
+	base    int64 // bytes
+	group   int64
+	depth   int64
+	plane   int64 // of one channel position, or of interleave of them
+	row     int64
+	inter   int64 // channel positions interleaved in a row, at least 1
+	offset  int64 // elements before column 0
+	isUint8 bool  // elements are uint8, not fp16
+	swap    bool
+	dim     shape
 }
 
 // Element types, the values of the format fields.
@@ -46,7 +46,7 @@ const (
 
 // size returns the bytes of an element.
 func (l *layout) size() int64 {
-	if l.narrow {
+	if l.isUint8 {
 		return 1
 	}
 	return 2
@@ -290,7 +290,7 @@ func (f *fields) moved(t *td.Task) bool {
 // dram returns the stream's layout in its DRAM buffer.
 func (f *fields) dram(t *td.Task, dim shape, swap bool) layout {
 	l := layout{
-		name: f.name, narrow: t.Get(f.inDRAM) == formatUint8, base: int64(t.Get(f.base)), row: int64(t.Get(f.row)),
+		name: f.name, isUint8: t.Get(f.inDRAM) == formatUint8, base: int64(t.Get(f.base)), row: int64(t.Get(f.row)),
 		plane: int64(t.Get(f.plane)),
 		depth: int64(t.Get(f.depth)), group: int64(t.Get(f.group)), inter: max(1, int64(t.Get(f.inter))), swap: swap,
 		dim: dim,
@@ -304,7 +304,7 @@ func (f *fields) dram(t *td.Task, dim shape, swap bool) layout {
 // onchip returns the stream's layout in L2.
 func (f *fields) onchip(t *td.Task, dim shape, swap bool) layout {
 	return layout{
-		name: f.nameInL2, narrow: t.Get(f.onChip) == formatUint8, base: int64(t.Get(f.l2)),
+		name: f.nameInL2, isUint8: t.Get(f.onChip) == formatUint8, base: int64(t.Get(f.l2)),
 		row: int64(t.Get(f.l2row)), plane: int64(t.Get(f.l2ch)),
 		depth: int64(t.Get(f.l2depth)), group: int64(t.Get(f.l2grp)), inter: 1, swap: swap, dim: dim,
 	}
