@@ -180,7 +180,7 @@ func (x *folder) add(old *ir.Op) {
 		return
 	}
 	var results []*ir.Const
-	if !x.stays(op) {
+	if !x.retained(op) {
 		results = exact.Folded(op)
 	}
 	for i, c := range results {
@@ -192,8 +192,8 @@ func (x *folder) add(old *ir.Op) {
 	}
 }
 
-// stays reports whether the placed program computes the result of an operation too.
-func (x *folder) stays(op *ir.Op) bool {
+// retained reports whether the placed program computes the result of an operation too.
+func (x *folder) retained(op *ir.Op) bool {
 	if len(op.Results) == 0 {
 		return false
 	}

@@ -215,8 +215,8 @@ func (c *checker) stage(t *td.Task, a *access) {
 	}
 	l := &access{onchip, a.memory}
 	tall := int64(t.Get(td.TileHeight))
-	stays := a.Stream == &td.Streams[td.StreamSource1] && td.SourceType(t.Get(td.SrcType)) == td.SourceStays
-	whole := tall == 0 || tall >= t.Extent(td.Hout) || stays
+	retained := a.Stream == &td.Streams[td.StreamSource1] && td.SourceType(t.Get(td.SrcType)) == td.SourceStays
+	whole := tall == 0 || tall >= t.Extent(td.Hout) || retained
 	if !whole {
 		l.Count[td.AxisRow] = min(l.Count[td.AxisRow], tall)
 	}

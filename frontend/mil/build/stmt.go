@@ -83,8 +83,8 @@ func withoutClasses(f *ir.Func) {
 	})
 	var outs []*ir.Value
 	for _, v := range f.Body.Outputs {
-		w, gone := instead[v]
-		if !gone {
+		w, replaced := instead[v]
+		if !replaced {
 			w = v
 		}
 		if w != nil && !(given[w] && slices.Contains(outs, w)) {
