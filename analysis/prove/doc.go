@@ -6,9 +6,10 @@
 // its address.
 //
 // Package engine runs the bytes of the pair over the field: registers, addresses, strides, tiles, lanes of
-// coefficients, L2, casts and their order are those of the ordinary simulation. A constant of fp16 is an exact element,
-// so its packing and its position are compared to the last bit. Operations that round do not round here. A lookup table
-// is the function that it approximates, which is recognised by its values; docs/prove.md has the list of identities.
+// coefficients, L2, casts and their order are the same as in the ordinary simulation. A constant of fp16 is an exact
+// element, so its packing and its position are compared to the last bit. Operations that round do not round here. A
+// lookup table is the function that it approximates, which is recognised by its values; docs/prove.md has the list of
+// identities.
 //
 // It imports nothing from the compiler: neither its passes, nor its lowering, nor the packing of constants.
 package prove

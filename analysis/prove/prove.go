@@ -121,8 +121,8 @@ type FunctionResult struct {
 	Tasks   int      `json:"tasks"`   // tasks that ran
 	// Reasons say why the proof is inconclusive, by statement.
 	Reasons []string `json:"reasons,omitempty"`
-	// First is the first statement on the engine of whose value the tasks compute only a part, or if there is none, the
-	// first of which they compute neither an element nor what follows from it.
+	// First is the first statement on the engine whose value the tasks compute only in part. If there is none, it is
+	// the first statement for which they compute neither an element nor anything that depends on it.
 	First *Departure `json:"first,omitempty"`
 	// Source is the comparison of the source with the placed program, if the source is known.
 	Source *SourceResult `json:"source,omitempty"`
@@ -415,7 +415,7 @@ func (p *proof) both(ctx context.Context, r *FunctionResult) error {
 	return p.compare(r, got, states)
 }
 
-// compare compares all outputs with those of the program.
+// compare compares all outputs with the outputs of the program.
 func (p *proof) compare(r *FunctionResult, got, states map[string]sim.ExactTensor) error {
 	r.Verdict, r.Outputs = Proved, nil
 	after := map[int]string{}

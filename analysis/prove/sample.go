@@ -14,8 +14,8 @@ import (
 )
 
 const (
-	// sampleRuns is the number of runs with operands of different kinds, leastRuns that of a part that takes so long
-	// that the work allows no more.
+	// sampleRuns is the number of runs, with operands of different kinds. A large part, for which the work allows
+	// fewer, has at least leastRuns.
 	sampleRuns, leastRuns = 24, 8
 	// macsPerElement is how many multiply-accumulates are as much work as one element of a value: about as many as run
 	// in its time.

@@ -18,8 +18,8 @@ import (
 type SourceResult struct {
 	// Verdict is the worst of all statements: Proved, Checked or Open.
 	Verdict Verdict `json:"verdict"`
-	Proved  int     `json:"proved"`  // statements, including those of Rounded
-	Rounded int     `json:"rounded"` // of them those that hold up to the rounding of constants that passes computed
+	Proved  int     `json:"proved"`  // statements, including Rounded
+	Rounded int     `json:"rounded"` // proved statements that hold up to the rounding of constants that passes computed
 	Checked int     `json:"checked"` // statements that hold on samples
 	Open    int     `json:"open"`    // statements without a conclusion
 	// Statements are those that are not proved, and those with rounded constants, in source order.
@@ -55,9 +55,8 @@ type finding struct {
 	work int64 // that a sample takes, if it is more than allowed
 }
 
-// source compares the source with the placed program. Values of the same name are assumed to be the same: for each
-// statement, its results are computed from the operands that the placed program has under those names, and compared
-// with the results that it has.
+// source compares the source with the placed program. Values of the same name are assumed to be the same: the results
+// of each statement are computed from the placed program's operands of the same names, and compared with its results.
 type source struct {
 	*exact.Evaluator
 	p  *proof
@@ -129,8 +128,9 @@ func operands(op *ir.Op) []*ir.Value {
 	return out
 }
 
-// folded returns a copy of a function in which what depends on constants alone is computed by the interpreter, unless
-// the placed program computes it too, and in which loops and conditions that constants decide are their bodies.
+// folded returns a copy of a function. In the copy, the interpreter has computed every value that depends on constants
+// alone, unless the placed program computes it too. Loops and conditions that constants decide are replaced by their
+// bodies.
 func folded(f *ir.Func, placed map[string]*ir.Value) *ir.Func {
 	f = ir.CloneFunc(f, f.Name)
 	x := &folder{c: &ir.Cloner{Values: map[*ir.Value]*ir.Value{}}, placed: placed}
@@ -325,8 +325,8 @@ func (s *source) has(op *ir.Op) func(x field.Elem) bool {
 	return func(x field.Elem) bool { return elems()[x] }
 }
 
-// compare returns the value of a result that statements after it read: that of the placed program, if it has the same,
-// and false if that was not kept.
+// compare returns the value that later statements read as a result: the placed program's, if it has the result too. It
+// returns false if that value was not kept.
 func (s *source) compare(ctx context.Context, v *ir.Value, t exact.Tensor) (exact.Tensor, bool) {
 	w := s.placed[v.Name]
 	if w == nil {
@@ -346,7 +346,7 @@ func (s *source) compare(ctx context.Context, v *ir.Value, t exact.Tensor) (exac
 	return have, ok
 }
 
-// differences says how a value of the placed program differs from that of the source.
+// differences says how a value of the placed program differs from the source's.
 func differences(want, have exact.Tensor) string {
 	if len(want.Elems) != len(have.Elems) {
 		return fmt.Sprintf("its shape is %s, in the placed program %s", ir.ShapeString(want.Type.Shape),

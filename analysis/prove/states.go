@@ -84,8 +84,8 @@ func (x *stater) replace(vs []*ir.Value) {
 	}
 }
 
-// nested replaces the accesses in the blocks of an operation. Each block begins with the states as they are, of which
-// those that a block writes are variables of a loop.
+// nested replaces the accesses in the blocks of an operation. Each block begins with the current states; the states
+// that a block writes are variables of a loop.
 func (x *stater) nested(op *ir.Op, now map[*ir.Value]*ir.Value) {
 	if len(op.Blocks) == 0 {
 		return

@@ -101,7 +101,7 @@ type comparison struct {
 	passes  encloser              // of the program that was lowered, from the source
 	sources map[string]*ir.Value  // values of the source by name
 	lowered map[string]*ir.Value  // values of the program that was lowered by name
-	reshape map[string]string     // names in both programs, by that of a value of the lowered one that they reshape
+	reshape map[string]string     // reshapes that both programs name, by the name of the operand in the lowered one
 	begun   map[string]bool       // names of values from which both programs are computed
 	states  map[string]*enclosure // of the source's function after the calls so far
 	// choices are results of the source's function in the last call that are chosen by numbers.
@@ -194,7 +194,7 @@ func worseOf(ts []lower.TableUse, t lower.TableUse) []lower.TableUse {
 	return ts
 }
 
-// named returns the values of a function by name, without those of nested blocks.
+// named returns the values of a function by name, without values of nested blocks.
 func named(f *ir.Func) map[string]*ir.Value {
 	m := map[string]*ir.Value{}
 	for _, v := range f.Body.Params {
@@ -403,7 +403,7 @@ func (x *call) inOrder(s *Statement, v *ir.Value, got interp.Tensor) error {
 	return nil
 }
 
-// OrderULP is how far the result of a statement may be from that of the measured arithmetic in the order of the
+// OrderULP is how far the result of a statement may be from the measured arithmetic, which adds in the order of the
 // coefficients: one rounding for each operation that a task fuses.
 const OrderULP = 2
 
@@ -567,8 +567,8 @@ type side struct {
 	shaped bool                  // also from a value whose reshape both name
 }
 
-// begins reports whether a value is one that a side is computed from, and under which name: its own, or that of a
-// reshape of it, which has the same numbers. Parameters always are.
+// begins reports whether a side is computed from a value, and under which name: its own, or the name of its reshape,
+// which has the same numbers. Every side is computed from parameters.
 func (x *call) begins(v *ir.Value, s *side) (name string, ok bool) {
 	name, o := v.Name, s.others[v.Name]
 	same := o != nil && o.Type.Equal(v.Type)
@@ -580,8 +580,8 @@ func (x *call) begins(v *ir.Value, s *side) (name string, ok bool) {
 }
 
 // sides returns the two programs for computing a value that is w in the source and v in the one that was lowered. Both
-// begin at the same values: what the machine stored for a value that only one of them reads, or that one of them also
-// computes from others, would make the two differ by the errors of the machine.
+// begin at the same values. If only one side read a value that the machine stored, or if one side computed that value
+// again, the two would differ by the errors of the machine.
 func (x *call) sides(w, v *ir.Value) (source, lowered *side) {
 	equal := func() (a, b map[string]bool, ok bool) {
 		a, b = map[string]bool{}, map[string]bool{}
@@ -673,8 +673,8 @@ func (x *call) across(v *ir.Value, in *side, e *encloser) (*enclosure, error) {
 	return own, nil
 }
 
-// endToEnd encloses the values of the source's function without looking at the machine, and returns those of its
-// outputs and states, states under names that begin with statePrefix.
+// endToEnd encloses the values of the source's function without looking at the machine, and returns the enclosures of
+// its outputs and states. Names of states begin with statePrefix.
 func (c *comparison) endToEnd(in map[string]interp.Tensor,
 	progress func(done, total int)) (map[string]*enclosure, error) {
 	if c.exact {
@@ -835,8 +835,8 @@ func (c *comparison) step(op *ir.Op, env, states map[string]*enclosure) ([]*encl
 	return c.source.enclose(op, as)
 }
 
-// changing runs a statement of the source whose blocks access states. Neither its results nor the states after it are
-// enclosed, as those of other statements with blocks.
+// changing runs a statement of the source whose blocks access states. As for other statements with blocks, neither its
+// results nor the states after it are enclosed.
 func (c *comparison) changing(op *ir.Op, as map[*ir.Value]*enclosure,
 	states map[string]*enclosure) ([]*enclosure, error) {
 	after := map[string]interp.Tensor{}

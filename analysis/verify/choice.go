@@ -18,7 +18,7 @@ type Choice struct {
 	Element   int    `json:"element"`        // row major
 	Got       Number `json:"got"`            // element of the simulator's result
 	Want      Number `json:"want"`           // element of the reference's result
-	// Numbers are those of the reference at the indices Got and Want, if the operation orders numbers.
+	// Numbers are the reference's at the indices Got and Want, if the operation orders numbers.
 	Numbers []Number `json:"numbers,omitempty"`
 }
 

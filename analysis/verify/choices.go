@@ -96,8 +96,8 @@ func (s *statement) apart(t interp.Tensor) ([]bool, error) {
 	return never, nil
 }
 
-// pick is the rule of operations whose results are places: a place is known only if the operand is. The elements that
-// topk returns are between those of the ends.
+// pick is the rule of operations that return positions: a position is known only if the operand is exact. The elements
+// that topk returns are between the results for the ends of the operand.
 func pick(s *statement, ts []interp.Tensor) ([]*enclosure, error) {
 	out, err := steps()(s, ts)
 	if err != nil || !s.inexact() {

@@ -57,8 +57,8 @@ type Output struct {
 	MaxULP  Number `json:"max_ulp"` // the same in units in the last place of fp16 at Scale; for integers in 1s
 	Percent Number `json:"percent"` // MaxAbs in per cent of Scale
 	Scale   Number `json:"scale"`   // largest magnitude in the reference
-	// By says which bound decides. Bound is that of the output, end to end; or that of the statement with the widest
-	// one in per cent of the scale of its own result, which BoundULP and BoundPercent then refer to.
+	// By says which bound decides: the bound of the output, end to end; or the bound of the statement whose bound is
+	// widest in per cent of its result's scale. BoundULP and BoundPercent refer to the scale of that result.
 	By           string `json:"by"`
 	Bound        Number `json:"bound"`         // largest difference that the bound allows
 	BoundULP     Number `json:"bound_ulp"`     // as MaxULP

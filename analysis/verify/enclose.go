@@ -40,7 +40,7 @@ const (
 	tiny = 0x1p-25
 )
 
-// encloser computes enclosures of the results of operations from those of their operands.
+// encloser computes enclosures of results from enclosures of operands.
 type encloser struct {
 	kernels
 	arithmetic
@@ -51,7 +51,7 @@ type statement struct {
 	*encloser
 	op   *ir.Op
 	args map[*ir.Value]*enclosure
-	rel  float64 // the relative error of the result besides that of its enclosure, which the rule leaves out
+	rel  float64 // the relative error of the result that the rule leaves out of its enclosure
 }
 
 // operand returns the enclosure of an argument, or nil if it is absent.

@@ -27,7 +27,7 @@ type enclosure struct {
 	mayNaN bool
 	// top is the bits of a magnitude that no number of t, lo and hi exceeds; 0 if none is known.
 	top uint32
-	// late is how to compute the value, of which nothing is known before now is called; nil once it is computed.
+	// late computes the value when now is called; nil once it is computed. Until then nothing is known of the value.
 	late *late
 }
 
@@ -103,8 +103,8 @@ func (s *enclosure) undefined() bool {
 // infinite32 is the bits of infinity.
 const infinite32 = 0x7f800000
 
-// largestBits returns the bits of the largest magnitude. They are in the order of the magnitudes; those of infinity and
-// of NaN follow all others.
+// largestBits returns the bits of the largest magnitude. The bits of larger magnitudes are larger; the bits of
+// infinity are above all numbers, and the bits of NaN above infinity.
 func largestBits(vs []float32) uint32 {
 	const magnitude = 0x7fffffff
 	var a, b, c, d uint32
@@ -374,7 +374,7 @@ type fit struct {
 	steps     int
 	notFinite int // elements that are infinite or NaN without errors
 	first     int // the first of them
-	nan       int // those that are NaN where the machine has a number, any of which agrees
+	nan       int // elements that are NaN where the machine has a number; any number agrees
 	firstNaN  int // the first of them
 	elements  int
 }
@@ -388,7 +388,7 @@ func (s *enclosure) compare(got interp.Tensor) fit {
 	if s.exact() && !s.mayNaN {
 		return exactly(got, s.t)
 	}
-	// In fp32, as the ends are, of which a large integer may be rounded.
+	// In fp32, like the ends. A large integer may be rounded.
 	numbers := s.numbers()
 	have, want, low, high := []float32(nil), numbers, s.lo, s.hi
 	if d == ir.FP16 {

@@ -55,8 +55,8 @@ func (k *kernels) declared(op *ir.Op, mode numerics.Mode, of func(v *ir.Value) i
 	return k.withStates(op, mode, of, nil)
 }
 
-// withStates is declared for an operation whose blocks may access states, the contents of which are operands. It sets
-// states to their contents after the operation, by name.
+// withStates is declared for an operation whose blocks may access states. The contents of the states are operands;
+// after the operation, withStates sets states to their contents by name.
 func (k *kernels) withStates(op *ir.Op, mode numerics.Mode, of func(v *ir.Value) interp.Tensor,
 	states map[string]interp.Tensor) ([]interp.Tensor, error) {
 	f := &ir.Func{Name: "statement", Opset: k.opset, Body: &ir.Block{Ops: []*ir.Op{op}, Outputs: op.Results}}

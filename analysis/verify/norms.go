@@ -88,7 +88,7 @@ func (n *lane) enclose(first int) {
 	}
 	floor := n.eng * (0x1p-14*n.table + 2*tiny)
 	above, below := 1+n.table+n.eng*halfUnit, 1-n.table-n.eng*halfUnit
-	// The largest result is that of exp(0). Those in proportion to it err by a few roundings to fp32.
+	// The largest result is exp(0). Results in proportion to it err by a few roundings to fp32.
 	above, below = above*(1+fuzz), below*(1-fuzz)
 	most, whole := float64(largest), 1/float64(share)
 	low, high, k := 0.0, 0.0, 0

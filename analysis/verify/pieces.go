@@ -79,7 +79,7 @@ func product64(shape []int64) int64 {
 	return n
 }
 
-// under returns the region of an operand that is broadcast to a result of some rank, of which r is a region.
+// under returns the region of an operand from which region r of the result is broadcast. rank is the result's.
 func (r region) under(shape []int64, rank int) region {
 	less := rank - len(shape)
 	axis := len(r.at) - less
@@ -200,7 +200,7 @@ func delay(e *encloser, k *kernels, op *ir.Op, args map[*ir.Value]*enclosure) (*
 	return &enclosure{late: &late{e: e, k: k, op: op, args: args, rows: w}}, nil
 }
 
-// unknown reports that no enclosure of the result will be known, since that of an operand is unknown.
+// unknown reports that the enclosure of the result will be unknown, because the enclosure of an operand is.
 func (l *late) unknown() bool {
 	for _, a := range l.args {
 		if a.unknown || a.late != nil && a.late.unknown() {

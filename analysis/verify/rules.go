@@ -28,8 +28,8 @@ func init() {
 	}
 }
 
-// steps is the rule of operations that are monotone in every operand and round nothing: falling in the named operands,
-// rising in the others. Their results are between those of the ends.
+// steps is the rule of operations that are monotone in every operand and do not round: falling in the named operands,
+// rising in the others. A result is between the results for the ends of the operands.
 func steps(falling ...ir.ParamName) rule {
 	return func(s *statement, ts []interp.Tensor) ([]*enclosure, error) {
 		low, high := map[*ir.Value]interp.Tensor{}, map[*ir.Value]interp.Tensor{}

@@ -208,8 +208,8 @@ const loop = `program(1.3) {
 }
 `
 
-// TestLoopsThatConstantsDecideAreProved proves the bodies of a loop, of which the placed program has as many, and finds
-// that they are not those of another number of trips.
+// TestLoopsThatConstantsDecideAreProved proves a loop that the placed program unrolls, and finds that it differs from a
+// loop with another number of trips.
 func TestLoopsThatConstantsDecideAreProved(t *testing.T) {
 	compiled := func(limit string) (*sim.Machine, *compile.Result) {
 		path := filepath.Join(t.TempDir(), "model.mil")

@@ -18,8 +18,8 @@ type summary struct {
 	widest *Statement // with the widest bound
 	used   *Statement // with the largest difference as a part of its bound; nil if none rounds
 	wrong  *Statement // the first beyond its bound
-	// cpu reports that nothing before the value is on the engine, and that all results are those of the interpreter for
-	// the source's statements.
+	// cpu reports that nothing before the value is on the engine, and that all results are equal to the interpreter's
+	// for the source's statements.
 	cpu bool
 }
 

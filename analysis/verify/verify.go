@@ -41,7 +41,7 @@ type Options struct {
 	Prove bool
 }
 
-// Runner runs the selected function of a machine; its states stay those of the machine.
+// Runner runs the selected function of a machine, with the machine's states.
 type Runner interface {
 	Run(ctx context.Context, inputs map[string]interp.Tensor) (map[string]interp.Tensor, error)
 	Close() error
@@ -253,8 +253,8 @@ func (r *Result) call(x *call, end map[string]*enclosure, seen *observed, number
 }
 
 // observe runs one call and returns its outputs and states, and the comparison of the statements that tasks computed:
-// each is compared as soon as its results are written. Through a Runner, what tasks wrote is that of a machine that
-// runs the same call on the engine directly.
+// each is compared as soon as its results are written. With a Runner, the tasks are
+// observed on a second machine, which runs the same call on the engine directly.
 func (c *comparison) observe(ctx context.Context, m, engine *sim.Machine, through Runner,
 	in map[string]interp.Tensor, o *Options) (*call, *observed, error) {
 	f, inputs := c.f, maps.Clone(in)
@@ -317,7 +317,7 @@ func states(m *sim.Machine, f *compile.Function, to map[string]interp.Tensor) er
 // complete.
 const materialisedBytes = 4
 
-// statePrefix marks the names of states among those of results.
+// statePrefix marks the names of states among the names of results.
 const statePrefix = "state "
 
 // inputs returns the inputs of each call: the values in o.Inputs, otherwise random ones.

@@ -28,7 +28,7 @@ func (g *Program) At() int64 { return int64(g.base) }
 
 // Generic is the section that names a program.
 type Generic struct {
-	Identity  uint64   // of the program among those of a client
+	Identity  uint64   // of the program among the programs of a client
 	Image     uint32   // version of the register images, [td.V10.Version]
 	Base      uint64   // first device address that the program may name; page-aligned
 	Size      uint64   // bytes from Base; Base+Size is at most [AddressLimit]
@@ -39,7 +39,7 @@ type Generic struct {
 //
 // A record with a slot is resolved exactly if its buffer has an address. The record of a buffer that the call provides
 // stays open, with its register without a base, and the firmware closes it ([td.Record.Resolve]) with
-// [Text.RegisterBase]. All other records have their registers at one base, that of the load.
+// [Text.RegisterBase]. All other records have their registers at one base, which the load sets.
 type Text struct {
 	Records []td.Record
 	Images  [][]byte // one per task, of [td.ImageSize] bytes

@@ -1,7 +1,7 @@
 package e5
 
-// Attrs is the parameters of one operation: one type for each OpType. The fields of a type are those of its table, in
-// the same order; only the constants of a CPU segment are sections of their own.
+// Attrs is the parameters of one operation: one type for each OpType. A type has the fields of its table in the same
+// order; only the constants of a CPU segment are sections of their own.
 type Attrs interface {
 	// OpType is the operation that the attributes belong to.
 	OpType() OpType
@@ -10,7 +10,7 @@ type Attrs interface {
 }
 
 // CastAttrs converts one operand between the host's layout and the engine's;
-// the two layouts are those of the operation's input and output.
+// the operation's input has the one layout and its output the other.
 type CastAttrs struct {
 	SrcDType, DstDType StorageType
 	// ComponentPack is the component pack of the engine side.
@@ -31,7 +31,7 @@ type AneInferenceAttrs struct {
 // CpuInferenceAttrs runs a CPU segment.
 type CpuInferenceAttrs struct {
 	// Entry is the function of Program to run. Its parameters are in the order of the operation's inputs, its results
-	// in that of the outputs.
+	// in the order of the outputs.
 	Entry string
 	// Program is the segment as intermediate-form text, which names Constants.
 	Program   string

@@ -228,7 +228,7 @@ var schemaNames = map[string]string{
 	"ApertureVA": "aperture_va", "Desc": "descriptor", "Storage": "storage_type", "Symbols": "symbol_names",
 }
 
-// snake converts the name of a Go field to that of the schema.
+// snake converts the name of a Go field to the schema's name.
 func snake(s string) string {
 	if n, ok := schemaNames[s]; ok {
 		return n

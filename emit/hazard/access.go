@@ -152,7 +152,7 @@ type accesses struct {
 	*memory
 }
 
-// take computes the sources and the result of a task that is not skipped, in place of those of another task.
+// take computes the sources and the result of a task that is not skipped, in place of another task's.
 func (x *accesses) take(t *td.Task) {
 	x.same = t.InExtents() == t.OutExtents()
 	x.all, x.sources = td.AppendAccesses(x.all[:0], t), x.sources[:0]

@@ -8,7 +8,7 @@
 // registers without a buffer, a result that overlaps itself or a source that it is not aligned with, L2 addresses
 // outside the memory, L2 and scratch that is read but never written, L2 that a task partly overwrote before its
 // reader ran, and chains whose sizes, indices and counts contradict each other. docs/registers.md ("What a task
-// does") has the rules; the addresses are those of td.Accesses, not the engine's.
+// does") has the rules; the addresses come from td.Accesses, not from the engine.
 //
 // Invariants: a finding is certain by those rules. If a question cannot be decided from the addresses, such as whether
 // two of three readers meant the same data, or whether a result that is overwritten unread was needed, there is no

@@ -154,8 +154,8 @@ func (w *write) overwrites(i int) {
 	}
 }
 
-// pieces reports whether writes may be those of one buffer that is still being assembled: none was read, and all have
-// the same layout.
+// pieces reports whether writes may belong to one buffer that is still being assembled: none was read, and all have the
+// same layout.
 func (m *l2) pieces(l []int) bool {
 	for _, i := range l {
 		if o := m.writes.at(i); !o.result || o.read || !sameLayout(&o.Grid, &m.writes.at(l[0]).Grid) {

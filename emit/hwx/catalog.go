@@ -45,8 +45,8 @@ func typeSymbols(last uint32) (l []Symbol) {
 }
 
 // shapeSymbol returns the stabs-style shape of a surface, whose five types are
-// numbered from first, and the number after them. The last stride is that of an
-// element; its extent is W.
+// numbered from first, and the number after them. The last stride is an
+// element's; its extent is W.
 func shapeSymbol(s *Surface, first uint32) (Symbol, uint32) {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s:t%d=", s.Name, first)

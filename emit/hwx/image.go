@@ -30,8 +30,8 @@ type Image struct {
 	Scratch uint64
 	// Surfaces get their windows in this order. At least one input and one output are required.
 	Surfaces []Surface
-	// TensorOrder names every surface once, in the order of the tensor commands, which is the order in which the caller
-	// binds them and may differ from that of the addresses. Nil means by procedure, inputs first, each as in Surfaces.
+	// TensorOrder names every surface once, in the order of the tensor commands. The caller binds surfaces in this
+	// order, which may differ from the order of addresses. Nil means by procedure, inputs first, each as in Surfaces.
 	TensorOrder []string
 	// Procedures are the procedures: the first is the program (entry 0); the others are written as procedure commands.
 	// At least one is required.

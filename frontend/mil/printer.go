@@ -58,7 +58,7 @@ func (pr *printer) flush() {
 // pos returns the position of what is written next.
 func (pr *printer) pos() diag.Pos { return diag.PosAt(len(pr.b)) }
 
-// at sets the position of a node to that of what is written next.
+// at sets the position of a node to where the next text is written.
 func (pr *printer) at(p *diag.Pos) {
 	if pr.place {
 		*p = pr.pos()

@@ -25,8 +25,7 @@ type Model struct {
 const maxHead = 20
 
 // Decode reads the specification of size bytes in r. name is the name of the file in errors. Only the parts that are
-// understood are read; the layers and weights of other forms of models are skipped. Errors are those of r, or an
-// *Error.
+// understood are read; the layers and weights of other forms of models are skipped. Errors come from r or are *Error.
 func Decode(r io.ReaderAt, size int64, name string) (*Model, error) {
 	d := &decoder{file: name}
 	if size == 0 {
@@ -180,8 +179,8 @@ func (d *decoder) fields(r io.ReaderAt, at, end int64, name func(protowire.Numbe
 	return nil
 }
 
-// region returns where a field's content is. b are the bytes after its tag, at their offset, and end is that of the
-// message.
+// region returns where a field's content is. b are the bytes after its tag, at is their offset, and end is the end of
+// the message.
 func (d *decoder) region(num protowire.Number, typ protowire.Type, b []byte, at, end int64) (extent, error) {
 	x := extent{num: num, typ: typ, start: at}
 	if typ != bytes_ {

@@ -7,7 +7,7 @@ import (
 	"github.com/zinc-compiler/zinc/ir"
 )
 
-// value reads a Value. A nested value is written without its type, since that of the outer one implies it.
+// value reads a Value. A nested value is written without its type, which follows from the outer value's.
 func (d *decoder) value(m span, typed bool) (mil.Value, error) {
 	var t *mil.Type
 	var immediate, blob span

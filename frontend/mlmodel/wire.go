@@ -115,7 +115,7 @@ func shown(s string) string {
 	return strconv.Quote(s)
 }
 
-// in calls f with a step on the path. The path of an error is that of the place where it was created.
+// in calls f with a step on the path. The path of an error is the path at which it was created.
 func (d *decoder) in(s step, at int64, f func() error) error {
 	d.path = append(d.path, s)
 	if len(d.path) > MaxDepth {

@@ -1,6 +1,6 @@
 // Package filename makes names of files that a file system accepts.
 //
-// It takes names of any length, such as those of models and values, and returns names of at most Max bytes.
+// It takes names of any length, such as names of models and values, and returns names of at most Max bytes.
 //
 // Invariants: the same arguments give the same name, a name that fits stays as it is, and different names stay
 // different when they are cut.

@@ -86,7 +86,7 @@ func Of(recovered any) error {
 }
 
 // Guard calls f. If f reads a registered mapping whose file was shortened, Guard returns an *Error instead of letting
-// the process end. Goroutines that f starts must be those of a Group.
+// the process end. Goroutines that f starts must belong to a Group.
 func Guard(f func() error) (err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {

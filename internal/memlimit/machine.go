@@ -7,7 +7,7 @@ import (
 )
 
 // machine returns the bytes of memory that the process may use, 0 for unknown: the smallest of the machine's memory,
-// the limit of the process's control group and that of its address space.
+// the limits of the process's control group and of its address space.
 func machine() uint64 {
 	n := uint64(math.MaxUint64)
 	for _, limit := range []memlimit.Provider{memlimit.FromSystem, memlimit.FromCgroup, addressSpace} {

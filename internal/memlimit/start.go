@@ -81,12 +81,12 @@ func adjust() {
 	debug.SetGCPercent(percentOf(n))
 }
 
-// percentOf returns the setting for a heap of which n bytes are in use.
+// percentOf returns the setting for a heap with n bytes in use.
 func percentOf(n uint64) int {
 	return min(max(garbagePercent, percentFor(n, minGarbage)), percentFor(n, maxGarbage))
 }
 
-// percentFor returns the setting for a heap of which n bytes are in use, and the garbage in MiB that it may leave.
+// percentFor returns the setting for a heap with n bytes in use, and the garbage in MiB that it may leave.
 func percentFor(n, garbage uint64) int {
 	return max(minPercent, int(100*garbage<<20/max(n, 1<<20)))
 }

@@ -42,7 +42,7 @@ func (n *Node) encode(b *bytes.Buffer, e *json.Encoder) error {
 	return nil
 }
 
-// entries appends the parts that JSON has. An object without a key adds its parts to those of the object that it is in.
+// entries appends the parts that JSON has. The parts of an object without a key are added to the enclosing object.
 func (n *Node) entries(to []*Node) []*Node {
 	for _, p := range n.Parts {
 		switch {

@@ -4,7 +4,7 @@
 // needs the result of the last. So it adds to two sums in little more time than to one. Elsewhere a pair of sums takes
 // the time of two.
 //
-// Input: the bytes, in parts of any length. Output: the sums, which are those of crypto/sha256.
+// Input: the bytes, in parts of any length. Output: the same sums as crypto/sha256.
 //
 // Invariants: a Digest is used by one goroutine at a time.
 package sha256x2

@@ -121,7 +121,7 @@ var functions = [...]function{
 	{name: "log2", make: log2, low: 0x1p-24, high: maxFP16},
 	{name: "log", make: log2, after: math.Ln2, f: math.Log, low: 0x1p-24, high: maxFP16},
 	{name: "log10", make: log2, after: math.Log10(2), f: math.Log10, low: 0x1p-24, high: maxFP16},
-	// No range reduction is known, so the domain is that of the knots: one period.
+	// No range reduction is known, so the domain is the range of the knots: one period.
 	{name: "sin", make: symmetric(math.Sin, 3, Hold(4, math.Sin(4), 0, 0)), low: -4, high: 4},
 	{name: "cos", make: plain(math.Cos, 2, Hold(-4, math.Cos(-4), 0, 0), Hold(4, math.Cos(4), 0, 0)), low: -4, high: 4},
 	{name: "atan", make: symmetric(math.Atan, 1, Saturate(math.Pi/2))},

@@ -243,7 +243,7 @@ func (s *SignedError) Between(lo, hi float64) (least, greatest float64, ok bool)
 	return float64(r.low), float64(r.high), true
 }
 
-// signedGroup numbers the group of an input so that numbers grow with the input: those of negative inputs are negative.
+// signedGroup numbers the group of an input. Numbers grow with the input and are negative for negative inputs.
 func signedGroup(x float64) int {
 	h := ToHalf(x)
 	if h&0x8000 != 0 {

@@ -40,7 +40,7 @@ type Plan struct {
 	Cores int
 	// OCGSize is the field of ConvCfg: ceil(log2 lanes) of the first group.
 	OCGSize int
-	// Groups are the output channel groups: those of the whole task for a dense form, those of each conv group for a
+	// Groups are the output channel groups: of the whole task for a dense form, of each conv group for a
 	// grouped one (Start then counts from the conv group's first output); empty for a depthwise form.
 	Groups []OCG
 	// ConvGroups is the number of conv groups of the kernel; 1 when dense.

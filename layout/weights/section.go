@@ -236,7 +236,7 @@ func (s *Section) equal(c *constant, k key) *constant {
 	return s.seen[k]
 }
 
-// remember makes c, which is stored and of which equal found no other, one that equal finds.
+// remember makes equal find c, which is stored and has no equal yet.
 func (s *Section) remember(c *constant, k key) {
 	if s.begun == nil {
 		s.begun, s.seen = make(map[key]*constant), make(map[key]*constant)

@@ -83,8 +83,8 @@ func neighbour(c float64, sign int) float64 {
 	return FromHalf(h - 1)
 }
 
-// Whole returns the table of the integer part of a number, and Fraction that of the fractional part, both with the sign
-// of the number; an infinity is whole (both recorded in floor).
+// Whole returns the table of the integer part of a number, and Fraction the table of its fractional part, both with the
+// sign of the number; an infinity is whole (both recorded in floor).
 func Whole() *Activation {
 	a := &Activation{Scale: 0x3c00, After: 0x3c00, F: math.Trunc, Low: -maxFP16, High: maxFP16}
 	a.Table[wordLow], a.Table[wordHigh] = ToHalf(math.Inf(-1)), ToHalf(math.Inf(1))

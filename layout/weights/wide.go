@@ -11,8 +11,8 @@ import (
 //
 //	b b  t0 0  t2 t1  t4 t3 ... t[n-1] t[n-2]  t1 t0  t3 t2 ... t[n-2] t[n-3]  0 t[n-1]
 //
-// so the input columns of one parity come first, then those of the other. Channels go to cores as in Pack. Recorded for
-// nine taps with bias; other odd tap counts follow the same order (modelled), even ones are errors.
+// so the input columns of one parity come first, then the columns of the other. Channels go to cores as in Pack.
+// Recorded for nine taps with bias; other odd tap counts follow the same order (modelled), even ones are errors.
 func (p *Plan) PackPaired(k *Kernel) ([]byte, [MaxCores]int, error) {
 	var sizes [MaxCores]int
 	if err := p.check(k); err != nil {

@@ -120,7 +120,7 @@ func (f *Functions) Order(x Elem) Elem { return Sub(f.scramble(x), f.low) }
 // Unorder is the inverse of Order.
 func (f *Functions) Unorder(x Elem) Elem { return f.unscramble(Add(x, f.low)) }
 
-// Max stands for the greater of two elements. Unlike a maximum of numbers, that of equal elements is not the element.
+// Max stands for the greater of two elements. Unlike for numbers, Max(x, x) is not x.
 func (f *Functions) Max(a, b Elem) Elem {
 	if a == Infinity || b == Infinity {
 		return Infinity
@@ -132,7 +132,7 @@ func (f *Functions) Max(a, b Elem) Elem {
 	return y
 }
 
-// Mul returns a * b, of which it is known that it is a boolean if both are.
+// Mul returns a * b. The product of two booleans is marked as a boolean.
 func (f *Functions) Mul(a, b Elem) Elem {
 	y := Mul(a, b)
 	if f.IsBoolean(a) && f.IsBoolean(b) {
@@ -147,7 +147,7 @@ func (f *Functions) Min(a, b Elem) Elem { return Neg(f.Max(Neg(a), Neg(b))) }
 // Abs stands for the greater of x and -x.
 func (f *Functions) Abs(x Elem) Elem { return f.Max(x, Neg(x)) }
 
-// Clip stands for x between two bounds, of which an infinite one is none.
+// Clip stands for min(max(x, low), high). An infinite bound is no bound.
 func (f *Functions) Clip(x, low, high Elem) Elem {
 	if low == high {
 		return low
@@ -236,7 +236,7 @@ func (f *Functions) Signs(x Elem) (below, above Elem) {
 	return f.hashed(x)
 }
 
-// hashed returns the signs of an element of which nothing is known.
+// hashed returns the signs of an element about which nothing is known.
 func (f *Functions) hashed(x Elem) (below, above Elem) {
 	if x > P/2 {
 		above, below = f.hashed(Neg(x))

@@ -1,9 +1,9 @@
 package field
 
-// AddRow adds to each element of v that of b, or its only one.
+// AddRow sets v[i] to v[i] + b[i], or v[i] + b[0] if b has one element.
 func AddRow(v, b []Elem) { combine(v, b, addRow, Add) }
 
-// MulRow multiplies each element of v by that of b, or by its only one.
+// MulRow sets v[i] to v[i] b[i], or v[i] b[0] if b has one element.
 func MulRow(v, b []Elem) { combine(v, b, mulRow, Mul) }
 
 // combine replaces the elements of a row by f of them and of those of another, or of its only one. kernel does the
@@ -33,7 +33,7 @@ func Sum(v []Elem) Elem {
 	return Add(Mul(Elem(high%P), 1<<32), Elem(low%P))
 }
 
-// SubRow replaces each element of v by its difference with that of b, or with its only one, as Sub returns it.
+// SubRow sets v[i] to Sub(v[i], b[i]), or Sub(v[i], b[0]) if b has one element.
 func (f *Functions) SubRow(v, b []Elem) {
 	if f.plain(b) && finite(v) {
 		combine(v, b, subRow, Sub)
@@ -42,7 +42,7 @@ func (f *Functions) SubRow(v, b []Elem) {
 	}
 }
 
-// MulRow replaces each element of v by its product with that of b, or with its only one, as Mul returns it.
+// MulRow sets v[i] to Mul(v[i], b[i]), or Mul(v[i], b[0]) if b has one element.
 func (f *Functions) MulRow(v, b []Elem) {
 	if f.plain(b) {
 		MulRow(v, b)
@@ -51,7 +51,7 @@ func (f *Functions) MulRow(v, b []Elem) {
 	}
 }
 
-// MaxRow replaces each element of v by the greater of it and that of b, or its only one.
+// MaxRow sets v[i] to Max(v[i], b[i]), or Max(v[i], b[0]) if b has one element.
 func (f *Functions) MaxRow(v, b []Elem) { combine(v, b, nil, f.Max) }
 
 // MinRow is MaxRow for the lesser.

@@ -14,8 +14,8 @@
 //   - The type of a result is the inferred one, with dimensions that only the
 //     text knows filled in. The two must agree. After an error in a statement its
 //     results have their declared types, so that one mistake is one error.
-//   - Names of values are unique in a function, and are those of the text. If two sibling blocks use a name, that of
-//     the later one gets a number as a suffix; a literal argument becomes a constant RESULT.PARAMETER.
+//   - Names of values are unique in a function and come from the text. If two sibling blocks use a name, the later
+//     value gets a number as a suffix; a literal argument becomes a constant RESULT.PARAMETER.
 //   - Time and memory are proportional to the length of the text. A declared size is only allocated after the bytes for
 //     it were found.
 package build

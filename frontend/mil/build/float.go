@@ -27,9 +27,9 @@ var floatFormats = map[ir.DType]floatFormat{
 	ir.FP8E5M2: {mant: 2, bias: 15, over: 0x7c, nan: 0x7e, width: 8},
 }
 
-// encode returns the code of the number nearest to v. If v is halfway between two numbers, tie is true, and beyond, the
-// sign of |x| - |v| for the number x as written, of which v is a rounding, decides; if beyond is 0, the result is the
-// even code.
+// encode returns the code of the number nearest to v, which is the number x as written, rounded. If v is halfway
+// between two numbers, tie is true, and beyond, the sign of |x| - |v|, decides; if beyond is 0, the result is the even
+// code.
 func (f *floatFormat) encode(v float64, beyond int) (code uint64, tie bool) {
 	sign := uint64(0)
 	if math.Signbit(v) {
@@ -96,7 +96,7 @@ func sign(n int) int {
 }
 
 // normal splits a number into its digits, without leading and trailing zeros, and the exponent of a point before the
-// first digit, in units of which a digit is step.
+// first digit. step is the exponent of one digit.
 func normal(tok string, mark byte, step int) (digits string, exp int) {
 	body := tok
 	if i := strings.IndexByte(tok, mark); i >= 0 {

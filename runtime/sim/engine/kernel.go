@@ -305,7 +305,7 @@ func (r *reader[T, R]) plane(p *part[T], first, lanes int) error {
 	return nil
 }
 
-// block is where a part has the coefficients of consecutive outputs, those of one input after those of the other.
+// block is where a part has the coefficients of consecutive outputs, the coefficients of one input after another.
 type block[T any] struct {
 	p            *part[T]
 	at           int
@@ -383,7 +383,7 @@ func (r *reader[T, R]) plane1(p *part[T], ch int) error {
 }
 
 // pairs reads the taps of a channel that the even and the odd column of a pair apply to one input column: the input
-// columns of even position first, then those of odd position. Each tap is stored twice, and so is the bias.
+// columns of even position first, then columns of odd position. Each tap is stored twice, and so is the bias.
 func (r *reader[T, R]) pairs(p *part[T], ch int) error {
 	if r.bias {
 		b, err := p.bytes(2)

@@ -102,7 +102,7 @@ type geometry struct {
 	red                    int // input elements that contribute to one result element
 }
 
-// read sets the geometry to that of a task.
+// read sets the geometry from a task.
 func (g *geometry) read(t *td.Task, in, out shape) error {
 	*g = geometry{
 		in: in, out: out, kw: ext(t, td.Kw), kh: ext(t, td.Kh), sx: ext(t, td.Sx), sy: ext(t, td.Sy),

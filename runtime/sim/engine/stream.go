@@ -22,7 +22,7 @@ func (s shape) count() int64 {
 	return n
 }
 
-// layout says where the elements of a tensor are in a buffer. Its shape is that of the tensor; with swap, element (c,
+// layout says where the elements of a tensor are in a buffer. It has the tensor's shape; with swap, element (c,
 // h, w) is at channel position w and column c.
 type layout struct {
 	name    string

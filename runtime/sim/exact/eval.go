@@ -120,7 +120,7 @@ func (e *Evaluator) constant(c *ir.Const) Tensor {
 	return Tensor{c.Type, v}
 }
 
-// memory is that of values, with the number of references to each large one from scopes and from whoever keeps it.
+// memory is the memory of values. It counts the references to each large value from scopes and from its holders.
 type memory struct {
 	field.Memory
 	refs map[*field.Elem]int

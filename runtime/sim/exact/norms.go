@@ -125,7 +125,7 @@ func unitNorm(c *call) []Tensor {
 		}))
 }
 
-// rootPool is the root of the sum of squares of a window, or that of their mean times the root of their number.
+// rootPool is sqrt(sum(x^2)) over a window of n elements, or sqrt(mean(x^2)) sqrt(n).
 func rootPool(c *call) []Tensor {
 	a, err := ir.PoolAttrs(c.op)
 	if err != nil {

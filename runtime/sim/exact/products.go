@@ -14,7 +14,7 @@ const (
 	blockColumns = 192
 )
 
-// matrix is a view of elements: that of row i and column j is at i*row + j*column.
+// matrix is a view of elements: element (i, j) is at i*row + j*column.
 type matrix struct {
 	v           []field.Elem
 	row, column int
@@ -218,7 +218,8 @@ func (o operand) arranged(letters string, size map[rune]int64) []field.Elem {
 	return elems
 }
 
-// einsum sums the products of two operands over the letters that the result lacks: those of one operand alone first.
+// einsum sums the products of two operands over the letters that the result lacks, first the letters of one operand
+// alone.
 // Letters of both and the result count matrices, others of the result are rows or columns.
 func einsum(c *call) []Tensor {
 	eq, _ := ir.ArgString(c.op, ir.ParamEquation)

@@ -167,7 +167,7 @@ func (l *layer) run(step func(r *direction, t int)) []Tensor {
 	return out
 }
 
-// lstm has the gates input, forget, output and cell. Peepholes are for the first three; that of output reads the new
+// lstm has the gates input, forget, output and cell. Peepholes are for the first three; the output gate's reads the new
 // cell.
 func lstm(c *call) []Tensor {
 	gate, cellGate := c.activation(ir.ParamRecurrentActivation, "sigmoid"), c.activation(ir.ParamCellActivation, "tanh")

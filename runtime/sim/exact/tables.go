@@ -60,7 +60,7 @@ var standard = map[string]curve{
 	"fraction":   lazily(func(x float64) float64 { return x - math.Trunc(x) }),
 }
 
-// fixed are the curves without parameters, of which the operation registry has a few.
+// fixed has the curves of the operation registry that have no parameters.
 var fixed sync.Map
 
 // curveOf returns the function that an operation defines.
@@ -198,7 +198,7 @@ func (t *Valuation) comparison(n float64, low, at, high field.Elem) func(field.E
 	return t.made[name]
 }
 
-// register adds a function to those that tables may compute, and returns its name: that of another function that no
+// register adds a function that tables may compute, and returns its name, or the name of another function that no
 // table can be told apart from.
 func (t *Valuation) register(name string, c curve) string {
 	same := name

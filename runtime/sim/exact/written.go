@@ -26,7 +26,7 @@ func thresholded(c *call, n []float64) func(x field.Elem) field.Elem {
 }
 
 // hardSwish returns x and sigmoid_hard if the operation multiplies t by sigmoid_hard(t), where t is x from a bound on
-// and else 0, and sigmoid_hard is 0 below the bound: then the product is that of x and sigmoid_hard(x).
+// and else 0, and sigmoid_hard is 0 below the bound: then the product is x * sigmoid_hard(x).
 func (c *call) hardSwish() (x Tensor, f func(field.Elem) field.Elem) {
 	for _, p := range [2][2]ir.ParamName{{ir.ParamX, ir.ParamY}, {ir.ParamY, ir.ParamX}} {
 		t, hard := c.op.Arg(p[0]), c.op.Arg(p[1]).Def

@@ -266,7 +266,7 @@ func logical(c *call, f func(x, y bool) bool) []Tensor {
 	return results(c.outBools(0, shape, out))
 }
 
-// selectKernel copies the bits of a where cond is true, otherwise those of b.
+// selectKernel copies the bits of a where cond is true, otherwise the bits of b.
 func selectKernel(c *call) []Tensor {
 	cond := c.numeric(ir.ParamCond)
 	a, b, ab := operands(c, ir.ParamA, ir.ParamB)

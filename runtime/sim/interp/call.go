@@ -34,7 +34,7 @@ func (c *call) fail(format string, args ...any) []Tensor {
 	return nil
 }
 
-// since returns the opset whose semantics apply: that of the function, or that of the row if the statement names a
+// since returns the opset whose semantics apply: the function's, or the row's if the statement names a
 // newer one.
 func (c *call) since() int { return max(c.r.opset, ir.OpsetNumber(c.op.Def.Since)) }
 

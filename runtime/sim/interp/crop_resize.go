@@ -16,7 +16,7 @@ var boxOrders = map[string]struct {
 }
 
 // cropSlack is how far outside an image a place may come out by rounding, in
-// elements: coordinates are fp32, of which the sum over a box is not exact.
+// elements: coordinates are fp32, and their sum over a box is not exact.
 const cropSlack = 1e-6
 
 // extent is where a box starts and ends along one axis, in elements.

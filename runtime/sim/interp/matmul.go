@@ -11,7 +11,7 @@ var _ = add(map[*ir.Operation]kernel{
 	ir.OpLinear: linear,
 })
 
-// matrix is a row-major matrix, read transposed if t is set: rows and cols are those of the stored form.
+// matrix is a row-major matrix, read transposed if t is set: rows and cols are the extents of the stored form.
 type matrix struct {
 	data       []float32
 	rows, cols int

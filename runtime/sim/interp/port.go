@@ -38,7 +38,7 @@ const (
 	halfLimit = 0x7800
 )
 
-// writePort packs a row as round leaves it in fp16. It judges the patterns, of which few need a change.
+// writePort packs a row as round leaves it in fp16. It looks at the patterns, since few need a change.
 func writePort(b []byte, v []float32, mac bool) {
 	numerics.NarrowBytes(b, v)
 	limit := uint16(halfInf)

@@ -15,7 +15,7 @@ type Error struct {
 	Name string // name of the operation or of its first result
 	Pos  ir.Pos // place in the source, the zero Pos when it is not known
 	Msg  string // the rule, the offending value, what to do
-	Err  error  // of which Msg is the text; nil for none
+	Err  error  // Msg is its text; nil for none
 }
 
 // Unwrap returns the error that the failure is from.

@@ -140,7 +140,7 @@ func (c *call) sampler(x Tensor) *sampler {
 // n elements.
 func (c *call) place() func(v float64, n int64) float64 {
 	align := c.bool(ir.ParamAlignCorners, true)
-	// unit is the place of a coordinate of which the axis is [0, 1]: between the
+	// unit is the position of a coordinate on an axis [0, 1]: between the
 	// middles of the outer elements, or between their outer edges.
 	unit := func(v float64, n int64) float64 {
 		if align {

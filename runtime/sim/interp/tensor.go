@@ -205,7 +205,7 @@ func saturate(d ir.DType, v float64) int64 {
 	return int64(v)
 }
 
-// intRange returns the least and greatest value of an integer type; for uint64 the greatest is that of int64.
+// intRange returns the least and greatest value of an integer type; for uint64 the greatest is the greatest int64.
 func intRange(d ir.DType) (lo, hi int64) {
 	b := d.Bits()
 	switch {

@@ -59,7 +59,7 @@ func operand(v, b []float32) []float32 {
 	return b[:len(v)]
 }
 
-// The kernels in use: those of portable.go, except where a platform has others.
+// The kernels in use: portable.go's, except where a platform has others.
 var (
 	read        = readPortable
 	write       = writePortable
