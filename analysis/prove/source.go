@@ -43,7 +43,7 @@ type verdict int
 
 const (
 	equal   verdict = iota
-	rounded         // equal, if constants that passes computed are what they were rounded from
+	rounded         // equal up to the rounding of constants that passes computed
 	near            // nearly equal on samples
 	differs
 )

@@ -24,20 +24,20 @@ const MaxPercent = 2
 // rounding to fp16 it is at most MaxPercent.
 const unbounded = MaxPercent/100.0 - 2*halfUnit
 
-// Statement is the comparison of one statement: its result with what the interpreter computes from the operands that
-// the machine itself stored.
+// Statement is the comparison of one statement: its result with the interpreter's, from the operands that the machine
+// stored.
 type Statement struct {
 	Name string `json:"name"` // of the result
 	Op   string `json:"op"`
 	Type string `json:"type"`
-	// Step is "engine" for what the bytes computed, against the program that was lowered, and "passes" for the program
-	// that was lowered, against the source.
+	// Step is "engine" for the bytes against the program that was lowered, and "passes" for the program that was
+	// lowered against the source.
 	Step         string `json:"step"`
 	MaxAbs       Number `json:"max_abs"` // largest difference from the value without errors
 	Bound        Number `json:"bound"`   // largest difference allowed to an element; infinite if unknown
 	BoundPercent Number `json:"bound_percent"`
 	Scale        Number `json:"scale"`
-	Used         Number `json:"used"`   // largest difference of an element as a part of what it may differ by
+	Used         Number `json:"used"`   // largest difference of an element as a part of the difference allowed to it
 	Beyond       int    `json:"beyond"` // elements that differ by more
 	Pass         bool   `json:"pass"`
 

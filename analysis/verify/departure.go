@@ -26,7 +26,7 @@ type Departure struct {
 	Element int    `json:"element"`          // the first beyond the bound, row major
 	Got     Number `json:"got"`              // element of the simulator's result
 	Want    Number `json:"want"`             // element of the interpreter's result
-	Bound   Number `json:"bound"`            // what the element may differ by
+	Bound   Number `json:"bound"`            // the difference allowed to the element
 	Beyond  int    `json:"beyond"`           // number of elements beyond the bound
 	MaxAbs  Number `json:"max_abs"`          // largest difference of two elements
 }

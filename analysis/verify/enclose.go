@@ -19,7 +19,7 @@ type arithmetic struct {
 	rounding func(op *ir.Op) float64
 	// tables returns the lookup tables that compute an operation.
 	tables func(op *ir.Op) []lower.TableUse
-	// literal reports that the CPU computes exactly what the program says: the interpreter is the CPU.
+	// literal reports that the CPU computes exactly as the interpreter does.
 	literal bool
 	// decomposed reports that passes may have written a function as several operations.
 	decomposed bool

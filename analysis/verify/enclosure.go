@@ -365,10 +365,10 @@ type fit struct {
 	maxAbs float64 // largest difference from the value without errors
 	bound  float64 // largest error that the enclosure allows an element, after rounding to the element type
 	scale  float64 // largest finite magnitude without errors
-	used   float64 // largest difference of an element as a part of what it may differ by
+	used   float64 // largest difference of an element as a part of the difference allowed to it
 	beyond int     // elements outside the enclosure
 	worst  Element // the first element outside, or else the one with the largest difference
-	limit  float64 // what worst may differ by
+	limit  float64 // the difference allowed to worst
 	// steps counts the elements whose operation jumps inside the enclosure, so that either side is right; they do not
 	// count for bound and used.
 	steps     int

@@ -22,7 +22,7 @@ func sum(minus bool) rule {
 		if err != nil || !s.floatResult() {
 			return out, err
 		}
-		// Where a sum cancels, the constants that passes computed err by what the terms are worth.
+		// Where a sum cancels, the constants that passes computed err in proportion to the terms.
 		if s.constants > 0 {
 			x, y := s.terms(ts[0])
 			out[0].widen(func(i int, _ float64) float64 { return s.constants * (abs(x[i]) + abs(y[i])) })

@@ -13,7 +13,7 @@ import (
 	"github.com/zinc-compiler/zinc/runtime/sim"
 )
 
-// summary is what the statements before a value show.
+// summary sums up the comparisons of the statements before a value.
 type summary struct {
 	widest *Statement // with the widest bound
 	used   *Statement // with the largest difference as a part of its bound; nil if none rounds
@@ -31,7 +31,7 @@ func (b *summary) add(s *Statement) {
 	}
 }
 
-// merge adds what the statements before another value show.
+// merge adds the summary of another value.
 func (b *summary) merge(c *summary) {
 	b.cpu = b.cpu && c.cpu
 	if first(b.widest, c.widest, func(s, t *Statement) bool {
@@ -75,7 +75,7 @@ func (b *summary) why() string {
 	return ""
 }
 
-// summarise computes what the statements before each value of the program that was lowered show.
+// summarise computes the summary of each value of the program that was lowered.
 func (x *call) summarise() {
 	x.before = map[string]*summary{}
 	for _, op := range x.f.Placed.Body.Ops {
@@ -108,7 +108,7 @@ func (x *call) sameCode(op *ir.Op) bool {
 	return true
 }
 
-// summaryOf returns what the statements before a value of the program that was lowered show.
+// summaryOf returns the summary of a value of the program that was lowered.
 func (x *call) summaryOf(v *ir.Value) *summary {
 	if v != nil && x.before[v.Name] != nil {
 		return x.before[v.Name]

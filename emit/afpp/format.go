@@ -60,7 +60,7 @@ const (
 	NumKinds = 5
 )
 
-// kinds describes the sections of each kind: the body, and what the count in the header counts.
+// kinds describes the sections of each kind: the body, and the unit of the count in the header.
 //
 //	generic    0x00 u64 identity, 0x08 u32 image version, 0x0c u32 tasks,
 //	           0x10 u32 operations, 0x14 u32 procedures, 0x18 u64 window base,

@@ -3,7 +3,7 @@ package hwx
 // The format, little-endian throughout. "Sure" means seen in every container
 // that Apple's compiler wrote and agreeing with Mach-O's structure of the same
 // number; "seen" means constant in the few files there are, meaning not known;
-// "modelled" means zinc's own, attested by no file.
+// "modelled" means zinc's own, confirmed by no file.
 //
 //	header, 32 bytes                                         sure
 //	+00 u32 magic 0xbeefface    +04 u32 cputype 0x80     +08 u32 cpusubtype (4 h13)

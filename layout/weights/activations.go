@@ -30,7 +30,7 @@ func (a *Activation) Worst() WorstCase {
 	return worst(&a.Table, a.F, FromHalf(a.Scale), FromHalf(a.After), a.Low, a.High)
 }
 
-// At returns what the engine has for an input.
+// At returns the engine's result for an input.
 func (a *Activation) At(x float64) float64 {
 	return FromHalf(between(a.Table.Eval, x, FromHalf(a.Scale), FromHalf(a.After)))
 }

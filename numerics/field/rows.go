@@ -6,8 +6,7 @@ func AddRow(v, b []Elem) { combine(v, b, addRow, Add) }
 // MulRow sets v[i] to v[i] b[i], or v[i] b[0] if b has one element.
 func MulRow(v, b []Elem) { combine(v, b, mulRow, Mul) }
 
-// combine replaces the elements of a row by f of them and of those of another, or of its only one. kernel does the
-// same; it may be nil.
+// combine sets v[i] to f(v[i], b[i]), or f(v[i], b[0]) if b has one element. kernel does the same; it may be nil.
 func combine(v, b []Elem, kernel rowKernel, f func(x, y Elem) Elem) {
 	switch {
 	case limbs && len(v) >= stripColumns && kernel != nil:

@@ -16,7 +16,7 @@ type fileError struct {
 	err error
 }
 
-// Error returns what the file system said.
+// Error returns the file system's message.
 func (e *fileError) Error() string { return e.err.Error() }
 
 // Unwrap returns the error of the file.

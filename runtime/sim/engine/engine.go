@@ -9,7 +9,7 @@ import (
 	"github.com/zinc-compiler/zinc/lower/td"
 )
 
-// Memory is what the buffer-access registers point to.
+// Memory has the buffers to which the buffer-access registers point.
 type Memory interface {
 	// Window returns bytes off to off+n of the buffer of a buffer-access register, for reading or for writing in place.
 	// It returns an error if the register points to nothing or the range exceeds the buffer.

@@ -37,7 +37,7 @@ type ExactOptions struct {
 	Values func(index int, extent [5]int, vals []field.Elem)
 }
 
-// CellMemory is what the buffer-access registers point to.
+// CellMemory has the cells to which the buffer-access registers point.
 type CellMemory interface {
 	// Cells returns the cells that contain bytes off to off+n of the buffer of a register, and the position of the
 	// first.
