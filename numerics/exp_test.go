@@ -30,7 +30,7 @@ func TestExp64IsWithinOneUnit(t *testing.T) {
 	}
 }
 
-// series is e to the power of x: that of x/1024, squared ten times.
+// series is e^x: (e^(x/1024))^1024, by squaring ten times.
 func series(x float64) *big.Float {
 	const bits = 200
 	part := new(big.Float).SetPrec(bits).SetMantExp(big.NewFloat(x), -10)

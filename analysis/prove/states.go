@@ -14,10 +14,10 @@ type stater struct {
 	written map[*ir.Op]*ir.Op
 }
 
-// stateless makes the states of a function tensors: a parameter is the value before the call, and a read or a write
-// that has a result is the identity of the value at its place. A condition or a loop whose blocks write a state has its
-// value afterwards as a further result. It returns the values after the call by the names of the states, and what it
-// replaced.
+// stateless makes the states of a function tensors: a parameter is the value before the call, and a read, or a write
+// with a result, is the identity of the current value. A condition or a loop whose blocks write a state returns the
+// state's value as a further result. It returns the values after the call by the names of the states, and the
+// operations that it replaced.
 func stateless(f *ir.Func) (after map[string]*ir.Value, written map[*ir.Op]*ir.Op) {
 	x := &stater{subst: map[*ir.Value]*ir.Value{}, written: map[*ir.Op]*ir.Op{}}
 	now := map[*ir.Value]*ir.Value{}
@@ -36,8 +36,8 @@ func stateless(f *ir.Func) (after map[string]*ir.Value, written map[*ir.Op]*ir.O
 	return after, x.written
 }
 
-// block replaces the accesses of a block. now contains the values of the states, which it updates. Inside an operation
-// a read is what it reads, without an operation of its own.
+// block replaces the accesses of a block. now contains the values of the states, which it updates. Inside an operation,
+// a read is replaced by the value, without an operation of its own.
 func (x *stater) block(b *ir.Block, now map[*ir.Value]*ir.Value, outermost bool) {
 	var ops []*ir.Op
 	for _, op := range b.Ops {

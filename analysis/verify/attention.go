@@ -7,8 +7,8 @@ import (
 	"github.com/zinc-compiler/zinc/runtime/sim/interp"
 )
 
-// attended encloses softmax(query keyT / sqrt(E) + mask) value as passes write it, by these parts from the same
-// operands: of what they compute, only 1/sqrt(E) is rounded, and a mask in fp32, for which it has no bound of its own.
+// attended encloses softmax(query keyT / sqrt(E) + mask) value by the operations that passes replace it with, from the
+// same operands. Passes round only 1/sqrt(E), and a mask in fp32, for which attended has no bound.
 func attended(s *statement, ts []interp.Tensor) ([]*enclosure, error) {
 	q, k, v, mask := s.operand(ir.ParamQuery), s.operand(ir.ParamKey), s.operand(ir.ParamValue),
 		s.operand(ir.ParamAttnMask)

@@ -168,8 +168,8 @@ func firstMiss(ops []compile.OpReport) *compile.OpReport {
 	return first
 }
 
-// execute runs the first prediction of a case, with states of zeros, and compares the results. The tolerance is that of
-// the case or, if that is larger, that of fp16 at the magnitude of the tensor.
+// execute runs the first prediction of a case, with states of zeros, and compares the results. The tolerance is the
+// case's or, if larger, fp16's at the magnitude of the tensor.
 func execute(c *conformance.Case, r *compile.Result) error {
 	m, err := Open(r)
 	if err != nil {

@@ -203,7 +203,7 @@ func TestOtherFormsOfModelsAreNamed(t *testing.T) {
 	}
 }
 
-// TestPipelines decodes pipelines: the program of one with a single ML program is that of the program alone.
+// TestPipelines decodes pipelines. A pipeline with one ML program has the same program as the ML program alone.
 func TestPipelines(t *testing.T) {
 	program := raw(1, simple())
 	detection := sub(1, num(1, 1), raw(610, nil)) // nonMaximumSuppression

@@ -6,5 +6,5 @@
 //
 // Invariants: the same version of the package writes the same program each time. Every weight is scaled by the number
 // of terms of its product, so that values stay in the range of fp16. The models are not trained: their structure,
-// shapes and cost are those of a real model, their results mean nothing.
+// shapes and cost are a real model's, and their results mean nothing.
 package irmodels
