@@ -83,7 +83,7 @@ func decompose(s *State) error {
 	if err := dropDeadCode(s); err != nil {
 		return err
 	}
-	s.markInPlace(s.Func.Body.Ops)
+	s.markInPlace()
 	return s.rewrite(func(r *rewriter, op *ir.Op) error {
 		if decompositionsOf[op.Def.Operation] == nil {
 			r.keep(op)

@@ -3,9 +3,10 @@ package passes
 import "github.com/zinc-compiler/zinc/ir"
 
 // markInPlace marks the operations outside the engine that change a part of a value which nothing reads afterwards:
-// their results take its memory. ops is the body in the order in which it runs. The memory of an input is the caller's;
-// that of a state is free if its next value is what the operations that change it, one after another, make of it.
-func (s *State) markInPlace(ops []*ir.Op) {
+// their results take its memory. The body is in the order in which it runs. An input's memory is the caller's. That of
+// a state is free if the operations that change it, one after another, make its next value.
+func (s *State) markInPlace() {
+	ops := s.Func.Body.Ops
 	// last is what reads a value last; held if the value or a view of it is read after the body.
 	last, held := ir.NewValueTable[*ir.Op](ir.Number(s.Func.Body)), new(ir.Op)
 	for _, op := range ops {

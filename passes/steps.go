@@ -37,7 +37,7 @@ func cutSteps(s *State) error {
 	for _, st := range best {
 		s.Func.Body.Ops = append(s.Func.Body.Ops, st.Ops...)
 	}
-	s.markInPlace(s.Func.Body.Ops)
+	s.markInPlace()
 	return nil
 }
 

@@ -132,7 +132,7 @@ func Largest(r *compile.Report) (out []Cost) {
 			Time: terms[cost.Dispatch], What: diag.Count(r.Dispatches, "dispatch", "dispatches"),
 			Bound: "software around the engine",
 		},
-		{Time: terms[cost.Hand], What: "inputs and outputs", Bound: "the rate of handing them over"},
+		{Time: terms[cost.Hand], What: "inputs and outputs", Bound: "the rate of copying them"},
 	}
 	for i := range r.Ops {
 		o := &r.Ops[i]

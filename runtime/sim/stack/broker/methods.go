@@ -5,7 +5,7 @@ import "reflect"
 // Gate is an argument of a method that requires an entitlement.
 type Gate struct {
 	Key string
-	// Argument names the field of the request that asks for it; anyCall if the method itself requires the entitlement.
+	// Argument is the field of the request that needs the entitlement, anyCall if every call needs it.
 	Argument string
 	// AnyTier gates are not bound to the restricted and per-user tiers.
 	AnyTier bool
