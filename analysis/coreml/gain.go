@@ -1,0 +1,90 @@
+package coreml
+
+import "math"
+
+// Segment is a run of operations on one device.
+type Segment struct {
+	Device      Device
+	First, Last int     // indices of rows
+	Own         int     // the program's operations in it
+	Saved       float64 // milliseconds that the operations save against the CPU; 0 on other devices than the engine
+	Change      float64 // milliseconds of the changes to reach it and to leave it; 0 on the CPU
+}
+
+// Gain is what the engine is worth, in milliseconds.
+type Gain struct {
+	Best   float64 // the cheapest way
+	CPU    float64 // the cheapest way without the engine
+	Engine float64 // the cheapest way with an operation on the engine, +Inf if none can run there
+	Change float64 // one visit of the engine: there and back
+}
+
+// Saved returns what the engine saves in all, without the changes that it costs: at least Change if it is used.
+func (g Gain) Saved() float64 { return g.CPU - g.Engine + g.Change }
+
+// Margin returns how far the best use of the engine is above the cost of reaching it, negative below.
+func (g Gain) Margin() float64 { return g.CPU - g.Engine }
+
+// possible reports whether some operation can run on the engine.
+func (g Gain) possible() bool { return !math.IsInf(g.Engine, 1) }
+
+func (fc *forecaster) gain() Gain {
+	c := fc.program
+	to, _ := fc.plan.Rules.Change(Caller, At(Engine))
+	back, _ := fc.plan.Rules.Change(At(Engine), Caller)
+	g := Gain{
+		Best:   c.way.best.MS(),
+		CPU:    cheapest(without(c.steps, Engine), &fc.moves).best.MS(),
+		Engine: math.Inf(1),
+		Change: to + back,
+	}
+	if u := c.way.using(Engine); u != never {
+		g.Engine = u.MS()
+	}
+	return g
+}
+
+// segments divides the function's operations by device.
+func (fc *forecaster) segments() (out []Segment) {
+	c := fc.program
+	device := func(i int) Device { return c.way.chosen[i].Device() }
+	for i := 0; i < len(c.rows); {
+		j := i
+		s := Segment{Device: device(i), First: c.rows[i]}
+		for ; j < len(c.rows) && device(j) == s.Device; j++ {
+			s.Last = c.rows[j]
+			if fc.plan.Rows[c.rows[j]].Inserted == "" {
+				s.Own++
+			}
+		}
+		if s.Device == NeuralEngine {
+			s.Saved = fc.saved(i, j)
+			s.Change = fc.reach(i, j)
+		}
+		out = append(out, s)
+		i = j
+	}
+	return out
+}
+
+// saved returns what steps i to j-1 save on the engine against the better of the CPU's backends.
+func (fc *forecaster) saved(i, j int) float64 {
+	var engine, classic, bnns Cost
+	for _, s := range fc.program.steps[i:j] {
+		engine, classic, bnns = engine.plus(s[Engine]), classic.plus(s[ClassicCPU]), bnns.plus(s[BNNS])
+	}
+	return min(classic, bnns).MS() - engine.MS()
+}
+
+// reach returns the cost of the changes before step i and after step j-1 of the chosen way.
+func (fc *forecaster) reach(i, j int) float64 {
+	c := fc.program
+	from, to := Caller, Caller
+	if i > 0 {
+		from = At(c.way.chosen[i-1])
+	}
+	if j < len(c.rows) {
+		to = At(c.way.chosen[j])
+	}
+	return fc.moves[from][c.way.chosen[i]].MS() + fc.moves[c.way.chosen[j-1]][to].MS()
+}

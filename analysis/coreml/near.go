@@ -1,0 +1,91 @@
+package coreml
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/zinc-compiler/zinc/internal/diag"
+)
+
+// edge is another rate that may apply to a step.
+type edge struct {
+	at       int // index of the step
+	from, to *Rate
+	step     step // with the other rate
+}
+
+// Near is an answer that changes within an interval that is not known.
+type Near struct {
+	What    string // the operations, and the interval
+	Changed int    // operations that would run on another device
+	Engine  int    // operations that would then run on the engine
+}
+
+// maxNear bounds the intervals that are tried: rules have a few.
+const maxNear = 32
+
+// near tries, for each two rates between which the edge is not known, the other one on all operations in the interval.
+// Then it lists what is within the interval of savings of which no graph was seen.
+func (fc *forecaster) near() (out []Near) {
+	c := fc.program
+	type pair struct{ from, to *Rate }
+	by := map[pair][]edge{}
+	var order []pair
+	for _, e := range c.edges {
+		p := pair{e.from, e.to}
+		if by[p] == nil {
+			order = append(order, p)
+		}
+		by[p] = append(by[p], e)
+	}
+	for _, p := range order[:min(len(order), maxNear)] {
+		steps := slices.Clone(c.steps)
+		for _, e := range by[p] {
+			steps[e.at] = e.step
+		}
+		w := cheapest(steps, &fc.moves)
+		n := Near{What: fmt.Sprintf("%s with %s: the rate may be the one for %s",
+			diag.Count(len(by[p]), p.to.Operation, p.to.Operation+" operations"), p.to.Maybe, p.to.When)}
+		n.Changed, n.Engine = fc.changes(w)
+		if n.Changed > 0 {
+			out = append(out, n)
+		}
+	}
+	return append(out, fc.nearLine()...)
+}
+
+// changes compares another way with the plan: the operations that it runs on another device, ties aside, and those that
+// it runs on the engine.
+func (fc *forecaster) changes(w *way) (changed, engine int) {
+	for i, r := range fc.program.rows {
+		row := &fc.plan.Rows[r]
+		d := w.chosen[i].Device()
+		if row.Inserted == "" && d == NeuralEngine {
+			engine++
+		}
+		if d != row.Chosen.Device() && !slices.Contains(row.Ties, d) {
+			changed++
+		}
+	}
+	return changed, engine
+}
+
+// nearLine reports a saving between the largest that was seen to stay on the CPU and the smallest that was seen to go.
+func (fc *forecaster) nearLine() []Near {
+	g := fc.plan.Gain
+	low, high := fc.plan.Rules.Line[0]-g.Change, fc.plan.Rules.Line[1]-g.Change
+	net := g.CPU - g.Engine
+	if !fc.modelled.Has(Engine) || !g.possible() || net < low || net > high {
+		return nil
+	}
+	n := Near{What: fmt.Sprintf("the operations save %.3f ms on the engine: graphs that save %.3f were seen to stay "+
+		"on the CPU, and %.3f to go", net+g.Change, fc.plan.Rules.Line[0], fc.plan.Rules.Line[1])}
+	w := cheapest(without(fc.program.steps, Engine), &fc.moves)
+	if net <= 0 {
+		w = nil
+	}
+	if w != nil {
+		n.Changed, n.Engine = fc.changes(w)
+	}
+	return []Near{n}
+}

@@ -1,0 +1,213 @@
+package coreml
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/zinc-compiler/zinc/ir"
+)
+
+// validator says what a backend can run.
+type validator struct {
+	limits  map[string]int64
+	refused [NumBackends]map[string]string // reasons by operation
+}
+
+func newValidator(r *Rules) *validator {
+	v := &validator{limits: map[string]int64{}}
+	for b := range v.refused {
+		v.refused[b] = map[string]string{}
+	}
+	for _, l := range r.Limits {
+		v.limits[l.Name] = l.Value
+	}
+	for _, x := range r.Refuse {
+		v.refused[x.Backend][x.Operation] = x.Reason
+	}
+	return v
+}
+
+// refuses returns why a backend cannot run an operation, in the framework's words, or "". constant reports values that
+// the framework knows before it places operations.
+func (v *validator) refuses(b Backend, op *ir.Op, constant func(*ir.Value) bool) string {
+	if b.Device() == CPU {
+		return ""
+	}
+	if why := v.refused[b][op.Def.Name]; why != "" {
+		return why
+	}
+	if b == GPU {
+		return ""
+	}
+	for _, check := range []func(*ir.Op, func(*ir.Value) bool) string{v.indices, v.types, v.dimensions, v.kernel,
+		v.depth, v.weights} {
+		if why := check(op, constant); why != "" {
+			return why
+		}
+	}
+	return ""
+}
+
+// indices refuses a gather whose indices are computed. The other two forms of gather accept them.
+func (v *validator) indices(op *ir.Op, constant func(*ir.Value) bool) string {
+	if op.Is(ir.OpGather) && !constant(op.Arg(ir.ParamIndices)) {
+		return "Unsupported gather index type"
+	}
+	return ""
+}
+
+// engineTypes are the element types of the engine's tensors, besides fp32, which some accept in casts.
+var engineTypes = ir.DTypesOf(ir.FP16, ir.Bool, ir.Int8, ir.UInt8, ir.Int16, ir.UInt16)
+
+// types refuses operands and results of types that the engine has not. Constants do not count: the framework converts
+// them.
+func (v *validator) types(op *ir.Op, constant func(*ir.Value) bool) string {
+	why := ""
+	check := func(side string, x *ir.Value) {
+		switch t := x.Type.DType; {
+		case why != "" || engineTypes.Has(t) || t == ir.Invalid:
+		case t == ir.FP32 && op.Is(ir.OpCast) && v.limits[limitCasts] != 0:
+		case t == ir.FP32:
+			why = fmt.Sprintf("Invalid %s tensor format: fp32", side)
+		default:
+			why = "Unsupported tensor data type: " + t.String()
+		}
+	}
+	op.Operands(func(_ *ir.Param, x *ir.Value) {
+		if !constant(x) && !narrowed(op, x) {
+			check("input", x)
+		}
+	})
+	for _, x := range op.Results {
+		check("output", x)
+	}
+	return why
+}
+
+// narrowed reports whether x is an index in int32, which the framework converts to 16 bits before the operation.
+func narrowed(op *ir.Op, x *ir.Value) bool {
+	return isGather(op) && x == op.Arg(ir.ParamIndices) && x.Type.DType == ir.Int32
+}
+
+// dimensions refuses tensors with a dimension that is unknown or too long.
+func (v *validator) dimensions(op *ir.Op, constant func(*ir.Value) bool) string {
+	most, limited := v.limits[limitDimension]
+	why := ""
+	check := func(x *ir.Value) {
+		for _, d := range x.Type.Shape {
+			switch {
+			case why != "":
+			case d < 0:
+				why = fmt.Sprintf("Tensor %s has a dimension that is not known: %s", x.Name,
+					ir.ShapeString(x.Type.Shape))
+			case limited && d > most:
+				why = outside(x.Type.Shape, most)
+			}
+		}
+	}
+	op.Operands(func(_ *ir.Param, x *ir.Value) {
+		if !constant(x) {
+			check(x)
+		}
+	})
+	for _, x := range op.Results {
+		check(x)
+	}
+	return why
+}
+
+// outside is the framework's message about a long dimension. Of a shape with fewer than four dimensions the last is W.
+func outside(shape []int64, most int64) string {
+	const letters = "NDCHW"
+	full := []int64{1, 1, 1, 1, 1}
+	if n := len(shape); n >= 4 {
+		full[0] = shape[0]
+		copy(full[len(full)-n+1:], shape[1:])
+	} else {
+		copy(full[len(full)-n:], shape)
+	}
+	var dims, ranges strings.Builder
+	for i, l := range letters {
+		fmt.Fprintf(&dims, "%c%d", l, full[i])
+		fmt.Fprintf(&ranges, "%c[1-%d]", l, most)
+	}
+	return fmt.Sprintf("Tensor dimensions %s are not within supported range, %s.", &dims, &ranges)
+}
+
+// kernel refuses large windows.
+func (v *validator) kernel(op *ir.Op, _ func(*ir.Value) bool) string {
+	switch op.Def.Operation {
+	case ir.OpConv:
+		c, err := ir.ConvAttrs(op)
+		if err != nil || c.Spatial == 0 {
+			return ""
+		}
+		h, w := int64(1), c.Kernel[c.Spatial-1]
+		if c.Spatial > 1 {
+			h = c.Kernel[c.Spatial-2]
+		}
+		if v.above(limitKernelWidth, w, h == 1) || v.above(limitKernelHeight, h, w == 1) ||
+			v.above(limitKernelSquare, max(h, w), h > 1 && w > 1) {
+			return "Error: conv with large kernel does not meet decomposition preconditions"
+		}
+	case ir.OpMaxPool:
+		p, err := ir.PoolAttrs(op)
+		if err != nil || p.Spatial == 0 {
+			return ""
+		}
+		const wide = 32 // the one larger width, by the framework's message
+		if w := p.Kernel[p.Spatial-1]; v.above(limitPoolWidth, w, w != wide) {
+			return fmt.Sprintf("Invalid Pool kernel width (%d), must be [1-%d] or %d.", w, v.limits[limitPoolWidth],
+				wide)
+		}
+	}
+	return ""
+}
+
+// above reports whether a value exceeds a limit that applies and is known.
+func (v *validator) above(limit string, n int64, applies bool) bool {
+	most, ok := v.limits[limit]
+	return applies && ok && n > most
+}
+
+// depth refuses matrix products whose sums are too long.
+func (v *validator) depth(op *ir.Op, _ func(*ir.Value) bool) string {
+	if !op.Is(ir.OpMatMul) {
+		return ""
+	}
+	m, err := ir.MatMulAttrs(op)
+	if err != nil {
+		return ""
+	}
+	row := op.Arg(ir.ParamX).Type.DType.Bytes(max(0, m.K))
+	if v.above(limitRowBytes, row, true) {
+		return fmt.Sprintf("Error: the output channel of input A (%d kB) can not fit the Kmem (%d kB)", row,
+			v.limits[limitRowBytes])
+	}
+	return ""
+}
+
+// weights refuses products of weights that are stored in blocks, or in four bits with a scale.
+func (v *validator) weights(op *ir.Op, _ func(*ir.Value) bool) string {
+	if op.Def.Class != ir.Product {
+		return ""
+	}
+	why := ""
+	op.Operands(func(_ *ir.Param, x *ir.Value) {
+		if x.Def == nil || !x.Def.Is(ir.OpConstexprBlockwiseShiftScale) || why != "" {
+			return
+		}
+		data, scale := x.Def.Arg(ir.ParamData).Type, x.Def.Arg(ir.ParamScale).Type
+		axes := 0
+		for _, d := range scale.Shape {
+			if d != 1 {
+				axes++
+			}
+		}
+		if axes > 1 || data.DType.Bits() < 8 {
+			why = fmt.Sprintf("Unsupported weight: %s in blocks with scales of %s", data.DType,
+				ir.ShapeString(scale.Shape))
+		}
+	})
+	return why
+}
