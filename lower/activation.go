@@ -43,7 +43,7 @@ func tableFor(op *ir.Op) (*weights.Activation, bool) {
 		return a, err == nil
 	}
 	a, bias, err := activation(op)
-	return a, err == nil && bias == 0 && a.After == td.HalfOne
+	return a, err == nil && bias == 0 && a.After == td.FP16One
 }
 
 // activation returns the table of an operation and the fp16 bias of its input.
@@ -70,7 +70,7 @@ func activation(op *ir.Op) (*weights.Activation, float64, error) {
 	bias := 0.0
 	if k.Shift {
 		// A bias that rounds to zero in fp16 counts as zero.
-		bias, params = weights.FromHalf(weights.ToHalf(params[0])), nil
+		bias, params = weights.FromFP16(weights.ToFP16(params[0])), nil
 	}
 	a, err := weights.Activate(k.Table, params...)
 	if err != nil {
@@ -96,7 +96,7 @@ func lowerTable(b *builder, op *ir.Op, x *surf) error {
 	root := op.Is(summed...)
 	dst := b.resultOf(op.Results[0])
 	to := dst
-	if a.After != td.HalfOne {
+	if a.After != td.FP16One {
 		to = b.temp(dst.dims)
 	}
 	b.pointwise(func(channels int64) *draft {
@@ -108,11 +108,11 @@ func lowerTable(b *builder, op *ir.Op, x *surf) error {
 		b.fillTable(d, a, channels)
 		return d
 	}, []*surf{x}, to)
-	if a.After != td.HalfOne {
+	if a.After != td.FP16One {
 		// The factor is the last one of the planar engine, an fp16 number (log on a later target).
 		b.pointwise(func(int64) *draft {
 			d := planar(td.PlanarOne)
-			d.pe.final = float32(weights.FromHalf(a.After))
+			d.pe.final = float32(weights.FromFP16(a.After))
 			return d
 		}, []*surf{to}, dst)
 	}

@@ -140,7 +140,7 @@ func (b *builder) lessOfColumns(sign *weights.Activation, x, y, dst *surf) {
 	b.copyTo(x, both.slice(at, 0, c, 2))
 	d := neural(td.NEMultiply)
 	d.ne.unicast, d.ne.span = true, 2
-	d.table, d.ne.act, d.ne.scale = sign, td.NonlinTable, weights.FromHalf(sign.Scale)
+	d.table, d.ne.act, d.ne.scale = sign, td.NonlinTable, weights.FromFP16(sign.Scale)
 	plan, err := weights.PlanDepthwise(int(c))
 	if err != nil {
 		b.fail("%v", err)

@@ -36,7 +36,7 @@ func perChannel(b *builder, o *operands) error {
 	var bias, scale []uint16
 	for c := range channels {
 		p, q := pair(y.Const.Float(min(c, n-1)))
-		bias, scale = append(bias, weights.ToHalf(p)), append(scale, weights.ToHalf(q))
+		bias, scale = append(bias, weights.ToFP16(p)), append(scale, weights.ToFP16(q))
 	}
 	data, err := weights.PairRows(bias, scale)
 	if err != nil {

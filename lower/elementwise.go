@@ -121,7 +121,7 @@ func acceptBinary(op *ir.Op, l *limits) error {
 	if op.Is(ir.OpRealDiv) && y.IsConst() {
 		for i := range y.Type.Elems() {
 			c := y.Const.Float(i)
-			if r := weights.FromHalf(weights.ToHalf(1 / c)); !(math.Abs(r*c-1) <= 1.0/2048) {
+			if r := weights.FromFP16(weights.ToFP16(1 / c)); !(math.Abs(r*c-1) <= 1.0/2048) {
 				return target.Refuse(target.RuleReciprocal, fmt.Sprintf("element %d of y", i), c, "1.53e-05 to 16384",
 					fmt.Sprintf("y holds %g, whose reciprocal fp16 does not hold to its precision; the engine "+
 						"divides by multiplying with reciprocals", c))

@@ -14,8 +14,8 @@ const (
 	BarFirstPort = td.BarFirstPort
 )
 
-// half returns the bits of the fp16 number nearest to f, as a field of a task holds them.
-func half(f float64) int { return int(weights.ToHalf(f)) }
+// fp16Bits returns the bits of the fp16 number nearest to f, as a field of a task holds them.
+func fp16Bits(f float64) int { return int(weights.ToFP16(f)) }
 
 // cacheHint is how the tile DMA of a source uses the cache; it is an index of cacheHints.
 type cacheHint uint8
@@ -427,10 +427,10 @@ func (e *encoder) planarEngine() {
 	e.flag(td.PENeg1, p.neg1)
 	e.flag(td.PENeg2, p.neg2)
 	e.flag(td.PETwo, e.two)
-	e.set(td.PEBias, half(p.bias))
-	e.set(td.PEScale, half(p.scale))
-	e.set(td.PEEpsilon, half(p.epsilon))
-	e.set(td.PEPreScale, half(1))
+	e.set(td.PEBias, fp16Bits(p.bias))
+	e.set(td.PEScale, fp16Bits(p.scale))
+	e.set(td.PEEpsilon, fp16Bits(p.epsilon))
+	e.set(td.PEPreScale, fp16Bits(1))
 	e.set(td.PEFinal, int(math.Float32bits(p.final)))
 }
 
@@ -462,8 +462,8 @@ func (e *encoder) neuralEngine() {
 	e.set(td.BinaryPoint, either(floats, td.BinaryPointValue, 0))
 	put(e, td.Nonlinear, n.act)
 	e.flag(td.MACWord20, true)
-	e.set(td.AccBias, half(n.bias))
-	e.set(td.PostScale, half(n.scale))
+	e.set(td.AccBias, fp16Bits(n.bias))
+	e.set(td.PostScale, fp16Bits(n.scale))
 }
 
 func (e *encoder) tileResult() {

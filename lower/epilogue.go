@@ -134,7 +134,7 @@ func (e *epilogue) multiply() *draft {
 	d.ne.bias, d.ne.scale = e.bias, e.scale
 	switch {
 	case e.table != nil:
-		d.ne.scale *= weights.FromHalf(e.table.Scale)
+		d.ne.scale *= weights.FromFP16(e.table.Scale)
 		d.ne.act = td.NonlinTable
 	case e.relu:
 		d.ne.act = td.NonlinReLU

@@ -102,7 +102,7 @@ func (b *builder) pack(p weights.Plan, k *weights.Kernel, small, skip bool) (wei
 
 // fillTable sets the lookup table of a channelwise draft with a number of channels.
 func (b *builder) fillTable(d *draft, a *weights.Activation, channels int64) {
-	d.table, d.ne.act, d.ne.scale = a, td.NonlinTable, weights.FromHalf(a.Scale)
+	d.table, d.ne.act, d.ne.scale = a, td.NonlinTable, weights.FromFP16(a.Scale)
 	if b.trial {
 		return
 	}

@@ -69,7 +69,7 @@ func lowerLinear(b *builder, op *ir.Op) error {
 			return err
 		}
 		if saves && uniform(v) {
-			e.bias = weights.FromHalf(v[0])
+			e.bias = weights.FromFP16(v[0])
 		} else {
 			k.Bias = v
 		}

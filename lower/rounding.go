@@ -44,8 +44,8 @@ func (b *builder) sum(x, y *surf, minus bool, dst *surf) {
 // stays on its side of 1/2: fp16 numbers of 1 and more are at least 2^-10 apart, and the move is half of that.
 const nudge = 0x1p-10
 
-// beyondHalf is the table of what the fractional part rounds to.
-var beyondHalf = weights.Around(-0.5, 0.5, -1, 0, 1)
+// roundedFraction is the table of what the fractional part rounds to.
+var roundedFraction = weights.Around(-0.5, 0.5, -1, 0, 1)
 
 // lowerRound adds to the integral part of x what the fractional part rounds to, with ties to the even number
 // (composed). A tie is moved away from zero if the integral part is odd, so that half of it has a fractional part of
@@ -57,11 +57,11 @@ func lowerRound(b *builder, op *ir.Op, x *surf) error {
 	b.tableTask(weights.Whole(), x, whole)
 	b.tableTask(weights.Fraction(), x, fraction)
 	halved := weights.Fraction()
-	halved.Scale = weights.ToHalf(0.5)
+	halved.Scale = weights.ToFP16(0.5)
 	b.tableTask(halved, whole, half)
 	b.scaleBias(half, move, nudge, 0)
 	b.sum(fraction, move, false, moved)
-	b.tableTask(beyondHalf, moved, carry)
+	b.tableTask(roundedFraction, moved, carry)
 	b.sum(whole, carry, false, dst)
 	return nil
 }

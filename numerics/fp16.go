@@ -29,8 +29,8 @@ func Widen(h uint16) float32 { return widenTable()[h] }
 // of elements converted: the smaller of len(dst) and len(src)/2.
 func WidenBytes(dst []float32, src []byte) int { return vector.Widen(dst, src) }
 
-// Narrow rounds to fp16 as vector.ToHalf does.
-func Narrow(f float32) uint16 { return vector.ToHalf(f) }
+// Narrow rounds to fp16 as vector.ToFP16 does.
+func Narrow(f float32) uint16 { return vector.ToFP16(f) }
 
 // NarrowBytes packs src as little-endian fp16 into dst and returns the number
 // of elements converted: the smaller of len(src) and len(dst)/2.
@@ -49,8 +49,8 @@ func Round16(f float32) float32 {
 	return Widen(Narrow(f))
 }
 
-// Half rounds a number of float64 to the nearest fp16 value, once.
-func Half(f float64) float64 {
+// FP16 rounds a number of float64 to the nearest fp16 value, once.
+func FP16(f float64) float64 {
 	// Rounded to odd, fp32 keeps on which side of a middle between two fp16 values f is.
 	x := float32(f)
 	if w := float64(x); w != f && f-f == 0 {

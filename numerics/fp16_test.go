@@ -130,12 +130,12 @@ func TestRound16IsNarrowAndWiden(t *testing.T) {
 	}
 }
 
-// TestHalfRoundsOnce takes each number halfway between two of fp16 and its neighbours in float64, which rounding to
+// TestFP16RoundsOnce takes each number halfway between two of fp16 and its neighbours in float64, which rounding to
 // fp32 first would make halfway too.
-func TestHalfRoundsOnce(t *testing.T) {
+func TestFP16RoundsOnce(t *testing.T) {
 	check := func(f, want float64) {
 		for _, s := range []float64{1, -1} {
-			if got := Half(s * f); got != s*want || math.Signbit(got) != math.Signbit(s*want) {
+			if got := FP16(s * f); got != s*want || math.Signbit(got) != math.Signbit(s*want) {
 				t.Fatalf("%g is rounded to %g, want %g", s*f, got, s*want)
 			}
 		}
@@ -155,7 +155,7 @@ func TestHalfRoundsOnce(t *testing.T) {
 	check(math.SmallestNonzeroFloat64, 0)
 	check(math.MaxFloat64, math.Inf(1))
 	check(math.Inf(1), math.Inf(1))
-	if got := Half(math.NaN()); got == got {
+	if got := FP16(math.NaN()); got == got {
 		t.Errorf("NaN is rounded to %g", got)
 	}
 }

@@ -19,8 +19,8 @@ type Decomposition struct {
 	Covers string
 	// Also are the element types that operands and results may have beside fp16.
 	Also []ir.DType
-	// half requires fp16 of the first operand, also where Also lists types of others.
-	half bool
+	// fp16 requires fp16 of the first operand, also where Also lists types of others.
+	fp16 bool
 	// live allows integer operands that are computed, whatever the type of x.
 	live bool
 	// idle marks what is written as idle as movement, whatever the operation computes: the CPU does it sooner if
@@ -224,7 +224,7 @@ func (row *Decomposition) takes(op *ir.Op, on *target.Table) error {
 				fmt.Sprintf("the values of %s are known only at run time", p.Name))
 		}
 		also := row.Also
-		if row.half && p == &op.Def.Params[0] {
+		if row.fp16 && p == &op.Def.Params[0] {
 			also = nil
 		}
 		check(string(p.Name), v, also)

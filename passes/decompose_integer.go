@@ -27,8 +27,8 @@ var integerDecompositions = []Decomposition{
 		Covers: "a constant size of up to 2048", Also: append(integers(), ir.Bool), live: true, apply: comparedIndex},
 }
 
-// half reports whether the highest bit of a byte is set.
-func (c *decomposer) half(v *ir.Value) *ir.Value {
+// highBit reports whether the highest bit of a byte is set.
+func (c *decomposer) highBit(v *ir.Value) *ir.Value {
 	return c.Do(ir.OpGreaterEqual, arg(ir.ParamX, v), arg(ir.ParamY, c.num(128)))
 }
 
@@ -134,7 +134,7 @@ func castBytes(c *decomposer) {
 	if m > n {
 		above := c.mul(in[0], c.num(0))
 		if from.IsSigned() {
-			above = c.choose(c.half(in[n-1]), c.num(255), c.num(0))
+			above = c.choose(c.highBit(in[n-1]), c.num(255), c.num(0))
 		}
 		for range m - n {
 			out = append(out, above)

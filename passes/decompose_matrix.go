@@ -10,7 +10,7 @@ import (
 // matrixDecompositions are the decompositions of products and quotients.
 var matrixDecompositions = []Decomposition{
 	{Name: "half-constants", Ops: ops{ir.OpMatMul, ir.OpLinear, ir.OpConv}, Doc: "the operation with constants in fp16",
-		Covers: "fp16 operands with constants of another type whose numbers fp16 represents", apply: halfConstants},
+		Covers: "fp16 operands with constants of another type whose numbers fp16 represents", apply: constantsInFP16},
 	{Name: "matrices", Ops: ops{ir.OpMatMul}, Doc: "matmul of a vector as a matrix of one row or column",
 		Covers: "operands of rank 1", apply: vectorProduct},
 	{Name: "outputs-in-parts", Ops: ops{ir.OpLinear, ir.OpMatMul}, joins: true,
@@ -31,22 +31,22 @@ var matrixDecompositions = []Decomposition{
 		Covers: "constant divisors whose reciprocal fp16 does not represent to full precision", apply: twoFactors},
 }
 
-// halfConstants converts constants of fp32 and integers, which operations of iOS 17 and later accept beside an fp16
+// constantsInFP16 converts constants of fp32 and integers, which operations of iOS 17 and later accept beside an fp16
 // operand. Numbers that fp16 cannot represent are rounded only if they are fp32 and fp16 precision was requested.
-func halfConstants(c *decomposer) {
+func constantsInFP16(c *decomposer) {
 	var args []ir.Arg
 	converted := false
 	for i, vs := range c.op.Args {
 		p, number := c.op.Def.Params[i].Name, c.op.Def.Params[i].Types.Has(ir.FP16)
 		for _, v := range vs {
 			if d := v.Type.DType; number && v.IsConst() && (d == ir.FP32 || ir.Bytes(d) > 0) {
-				half := c.computed(v.Const.Float, v.Type.Shape, v)
+				fp16 := c.computed(v.Const.Float, v.Type.Shape, v)
 				for k := range v.Type.Elems() {
-					if v.Const.Float(k) != half.Const.Float(k) && (d != ir.FP32 || c.s.Precision != "fp16") {
+					if v.Const.Float(k) != fp16.Const.Float(k) && (d != ir.FP32 || c.s.Precision != "fp16") {
 						c.Fail("element %d of %s is %g, which fp16 does not hold", k, p, v.Const.Float(k))
 					}
 				}
-				v, converted = half, true
+				v, converted = fp16, true
 			}
 			args = append(args, arg(p, v))
 		}

@@ -122,8 +122,8 @@ func bandOfChannels(c *decomposer) {
 	factor := alpha / float64(size)
 	root, err := math.Sqrt(factor), 1.0
 	if factor > 0 {
-		err = factor / math.Pow(roundedHalf(root), 2)
-		root = roundedHalf(root)
+		err = factor / math.Pow(roundedFP16(root), 2)
+		root = roundedFP16(root)
 	}
 	u := c.mul(c.Reshape(x, image...), c.num(root))
 	band := c.filled(fmt.Sprint("band of ", size, " ", err), func(i int64) float64 {
@@ -150,8 +150,8 @@ func bandOfChannels(c *decomposer) {
 	c.become(c.mul(x, c.Reshape(p, x.Type.Shape...)))
 }
 
-// roundedHalf returns a number rounded to fp16.
-func roundedHalf(v float64) float64 { return ir.ConstFloat(ir.FP16, v).Float(0) }
+// roundedFP16 returns a number rounded to fp16.
+func roundedFP16(v float64) float64 { return ir.ConstFloat(ir.FP16, v).Float(0) }
 
 // rootOfAverage averages the squares, because their sum may be larger than fp16 can represent.
 func rootOfAverage(c *decomposer) {

@@ -11,7 +11,7 @@ import (
 // productDecompositions are the decompositions of products and of sums along an axis.
 var productDecompositions = []Decomposition{
 	{Name: "attention-by-parts", Ops: ops{ir.OpScaledDotProductAttention}, Also: []ir.DType{ir.Bool, ir.FP32},
-		half: true, Doc: "mul of the query by the scale, matmul, add of the mask or select by it, softmax, matmul",
+		fp16: true, Doc: "mul of the query by the scale, matmul, add of the mask or select by it, softmax, matmul",
 		apply: attentionByParts},
 	{Name: "matrix-product", Ops: ops{ir.OpEinsum}, Covers: "equations in which no operand has a letter twice",
 		Doc:   "reduce_sum over letters that only one operand has, transpose, reshape, matmul, reshape, transpose",

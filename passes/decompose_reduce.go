@@ -15,7 +15,7 @@ var reductionDecompositions = []Decomposition{
 		Doc:   "reduce_sum_square of the operand over its largest magnitude, sqrt, times the magnitude",
 		apply: scaledNorm},
 	{Name: "log-of-sum", Ops: ops{ir.OpReduceLogSum}, Doc: "log of reduce_sum", apply: logOfSum},
-	{Name: "first-of-equal", Ops: ops{ir.OpReduceArgmax, ir.OpReduceArgmin}, Also: []ir.DType{ir.Int32}, half: true,
+	{Name: "first-of-equal", Ops: ops{ir.OpReduceArgmax, ir.OpReduceArgmin}, Also: []ir.DType{ir.Int32}, fp16: true,
 		Covers: "up to 2048 elements along the axis, output_dtype int32",
 		Doc: "reduce_max of places counted from the end, each times 1 where the difference to the maximum " +
 			"(minimum) is 0 " +

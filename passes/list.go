@@ -155,7 +155,7 @@ type State struct {
 	derived  map[*ir.Value]bool         // made by decompressing
 	accepted map[*ir.Op]accepted        // operations that the engine accepts
 	parts    map[*ir.Op]decomposedFrom  // operations that decompose wrote
-	half     map[*ir.Op]*target.Refusal // why operations stayed in fp32 although fp16 was requested
+	notFP16  map[*ir.Op]*target.Refusal // why operations stayed in fp32 although fp16 was requested
 	made16   map[string]*ir.Const       // constants that decompositions computed, by what they depend on
 	computed *computedConstants         // constants that decompositions computed from others
 	// Gone are the operations that passes removed, in the order of removal; recorded with Options.Origins.

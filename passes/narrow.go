@@ -12,7 +12,7 @@ import (
 // operation gets fp16 operands, and a cast to fp32 where something else reads its result in fp32. The casts then meet,
 // and canonicalise drops the pairs that they form.
 func narrowCasts(s *State) error {
-	n := &narrowing{s: s, read: s.worthNarrowing(), half: map[*ir.Value]*ir.Value{}}
+	n := &narrowing{s: s, read: s.worthNarrowing(), fp16: map[*ir.Value]*ir.Value{}}
 	if len(n.read) == 0 {
 		return nil
 	}
@@ -22,16 +22,16 @@ func narrowCasts(s *State) error {
 // worthNarrowing returns the exact operations on fp32 values that are fp16 numbers, if what they compute is at last
 // read in another type: by a cast, or as the truth or the index that an exact operation returns.
 func (s *State) worthNarrowing() map[*ir.Op]bool {
-	half := map[*ir.Value]bool{} // fp32 values that are fp16 numbers
+	fp16 := map[*ir.Value]bool{} // fp32 values that are fp16 numbers
 	can := map[*ir.Op]bool{}
 	for _, op := range s.Func.Body.Ops {
 		switch {
 		case widens(op):
-			half[op.Results[0]] = true
-		case onlyHalves(op, half):
+			fp16[op.Results[0]] = true
+		case onlyFP16(op, fp16):
 			can[op] = true
 			for _, v := range op.Results {
-				half[v] = v.Type.DType == ir.FP32
+				fp16[v] = v.Type.DType == ir.FP32
 			}
 		}
 	}
@@ -61,8 +61,8 @@ func widens(op *ir.Op) bool {
 	return floatCast(op) && op.Results[0].Type.DType == ir.FP32
 }
 
-// onlyHalves reports whether op is exact and all its fp32 operands are fp16 numbers: values of half or constants.
-func onlyHalves(op *ir.Op, half map[*ir.Value]bool) bool {
+// onlyFP16 reports whether op is exact and all its fp32 operands are fp16 numbers: values of fp16 or constants.
+func onlyFP16(op *ir.Op, fp16 map[*ir.Value]bool) bool {
 	if !op.Def.Exact() || op.Def.Effect != ir.Pure || len(op.Blocks) > 0 {
 		return false
 	}
@@ -74,14 +74,14 @@ func onlyHalves(op *ir.Op, half map[*ir.Value]bool) bool {
 		case v.IsConst():
 			fixed = append(fixed, v.Const)
 		default:
-			some, all = true, all && half[v]
+			some, all = true, all && fp16[v]
 		}
 	})
-	return some && all && !slices.ContainsFunc(fixed, func(c *ir.Const) bool { return halfConst(c) == nil })
+	return some && all && !slices.ContainsFunc(fixed, func(c *ir.Const) bool { return constInFP16(c) == nil })
 }
 
-// halfConst returns an fp32 constant in fp16, or nil if that changes a number.
-func halfConst(c *ir.Const) *ir.Const {
+// constInFP16 returns an fp32 constant in fp16, or nil if that changes a number.
+func constInFP16(c *ir.Const) *ir.Const {
 	h := &ir.Const{Type: c.Type.WithDType(ir.FP16), Blob: c.Blob}
 	for i := range c.Elems() {
 		f := c.Float(i)
@@ -97,12 +97,12 @@ func halfConst(c *ir.Const) *ir.Const {
 type narrowing struct {
 	s    *State
 	read map[*ir.Op]bool
-	half map[*ir.Value]*ir.Value // fp32 value -> the fp16 value with the same numbers
+	fp16 map[*ir.Value]*ir.Value // fp32 value -> the fp16 value with the same numbers
 }
 
 func (n *narrowing) visit(r *rewriter, op *ir.Op) error {
 	if widens(op) {
-		n.half[op.Results[0]] = op.Arg(ir.ParamX)
+		n.fp16[op.Results[0]] = op.Arg(ir.ParamX)
 	}
 	narrow := n.narrow(op)
 	if narrow == nil {
@@ -123,7 +123,7 @@ func (n *narrowing) visit(r *rewriter, op *ir.Op) error {
 		}
 		takeResult(back, old)
 		r.keep(back)
-		n.half[old] = narrow.Results[i]
+		n.fp16[old] = narrow.Results[i]
 	}
 	return nil
 }
@@ -136,9 +136,9 @@ func (n *narrowing) narrow(op *ir.Op) *ir.Op {
 	var args []ir.Arg
 	op.Operands(func(p *ir.Param, v *ir.Value) {
 		if v.Type.DType == ir.FP32 {
-			if h := n.half[v]; h != nil || !v.IsConst() {
+			if h := n.fp16[v]; h != nil || !v.IsConst() {
 				v = h
-			} else if c := halfConst(v.Const); c != nil {
+			} else if c := constInFP16(v.Const); c != nil {
 				h = n.s.constant(c, v.Pos)
 				n.s.derive(v, h)
 				n.s.cameFrom(h, v)

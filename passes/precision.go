@@ -18,7 +18,7 @@ func convertPrecision(s *State) error {
 	default:
 		return fmt.Errorf("precision %q: declared or fp16", s.Precision)
 	}
-	half := map[*ir.Value]*ir.Value{} // fp32 value -> its fp16 form
+	fp16 := map[*ir.Value]*ir.Value{} // fp32 value -> its fp16 form
 	return s.rewrite(func(r *rewriter, op *ir.Op) error {
 		if x := op.Arg(ir.ParamX); op.Is(ir.OpCast) && x.Type.Equal(op.Results[0].Type) {
 			same, err := s.makeOp(op, ir.OpIdentity, arg(ir.ParamX, x))
@@ -28,7 +28,7 @@ func convertPrecision(s *State) error {
 			takeResult(same, op.Results[0])
 			op = same
 		}
-		n, ok := s.halved(r, op, half)
+		n, ok := s.inFP16(r, op, fp16)
 		if !ok {
 			r.keep(op)
 			return nil
@@ -47,7 +47,7 @@ func convertPrecision(s *State) error {
 			}
 			takeResult(back, old)
 			r.keep(back)
-			half[old] = n.Results[i]
+			fp16[old] = n.Results[i]
 		}
 		return nil
 	})
@@ -63,12 +63,12 @@ func keepsType(v *ir.Value) bool {
 	return false
 }
 
-// halved returns op in fp16 if its tensors are fp32 and the engine accepts the fp16 form; the casts it needs have been
+// inFP16 returns op in fp16 if its tensors are fp32 and the engine accepts the fp16 form; the casts it needs have been
 // kept by then. A comparison of fp32 tensors becomes one of fp16 tensors, whose result stays boolean, and likewise a
 // cast of them to booleans; a cast of booleans to fp32 becomes one to fp16.
-func (s *State) halved(r *rewriter, op *ir.Op, half map[*ir.Value]*ir.Value) (*ir.Op, bool) {
+func (s *State) inFP16(r *rewriter, op *ir.Op, fp16 map[*ir.Value]*ir.Value) (*ir.Op, bool) {
 	if op.Is(ir.OpCast) && op.Arg(ir.ParamX).Type.DType == ir.Bool && op.Results[0].Type.DType == ir.FP32 {
-		return s.halfTruth(op)
+		return s.truthInFP16(op)
 	}
 	if len(op.Blocks) > 0 || op.Is(ir.OpCast) && op.Results[0].Type.DType != ir.Bool {
 		return nil, false
@@ -97,7 +97,7 @@ func (s *State) halved(r *rewriter, op *ir.Op, half map[*ir.Value]*ir.Value) (*i
 			h := v
 			if v.Type.Kind == ir.Tensor && v.Type.DType == ir.FP32 {
 				var err error
-				if h, err = s.halfOf(op, v, half, made, &casts); err != nil {
+				if h, err = s.valueInFP16(op, v, fp16, made, &casts); err != nil {
 					return nil, false
 				}
 			}
@@ -115,11 +115,11 @@ func (s *State) halved(r *rewriter, op *ir.Op, half map[*ir.Value]*ir.Value) (*i
 		n.Results = append(n.Results, &ir.Value{Name: s.name("fp16"), Type: t, Def: n, Pos: op.Results[i].Pos})
 	}
 	if _, err := s.accept(n); err != nil {
-		s.noteHalf(op, err)
+		s.noteFP16(op, err)
 		return nil, false
 	}
 	for v, h := range made {
-		half[v] = h
+		fp16[v] = h
 	}
 	for _, c := range casts {
 		r.keep(c)
@@ -127,43 +127,43 @@ func (s *State) halved(r *rewriter, op *ir.Op, half map[*ir.Value]*ir.Value) (*i
 	return n, true
 }
 
-// halfTruth returns a cast of truth values to fp32 as one to fp16, which holds 0 and 1, if the engine accepts that.
-func (s *State) halfTruth(op *ir.Op) (*ir.Op, bool) {
+// truthInFP16 returns a cast of truth values to fp32 as one to fp16, which holds 0 and 1, if the engine accepts that.
+func (s *State) truthInFP16(op *ir.Op) (*ir.Op, bool) {
 	n, err := s.makeOp(op, ir.OpCast, arg(ir.ParamX, op.Arg(ir.ParamX)),
 		arg(ir.ParamDType, s.constant(ir.ConstString("fp16"), op.Pos)))
 	if err != nil {
 		return nil, false
 	}
 	if _, err := s.accept(n); err != nil {
-		s.noteHalf(op, err)
+		s.noteFP16(op, err)
 		return nil, false
 	}
 	return n, true
 }
 
-// noteHalf records why the engine does not accept an operation in fp16, which is why it stays in fp32.
-func (s *State) noteHalf(op *ir.Op, err error) {
+// noteFP16 records why the engine does not accept an operation in fp16, which is why it stays in fp32.
+func (s *State) noteFP16(op *ir.Op, err error) {
 	var no *target.Refusal
 	if !errors.As(err, &no) {
 		return
 	}
-	if s.half == nil {
-		s.half = map[*ir.Op]*target.Refusal{}
+	if s.notFP16 == nil {
+		s.notFP16 = map[*ir.Op]*target.Refusal{}
 	}
-	s.half[op] = no
+	s.notFP16[op] = no
 }
 
 // asHalf returns the refusal of an operation; if it was refused in fp16 as well, the refusal in fp16.
 func (s *State) asHalf(op *ir.Op, err error) error {
 	var no *target.Refusal
-	if half := s.half[op]; half != nil && errors.As(err, &no) && no.Rule == target.RuleFloatType {
-		return half
+	if fp16 := s.notFP16[op]; fp16 != nil && errors.As(err, &no) && no.Rule == target.RuleFloatType {
+		return fp16
 	}
 	return err
 }
 
-func (s *State) halfOf(op *ir.Op, v *ir.Value, half, made map[*ir.Value]*ir.Value, casts *[]*ir.Op) (*ir.Value, error) {
-	if h := half[v]; h != nil {
+func (s *State) valueInFP16(op *ir.Op, v *ir.Value, fp16, made map[*ir.Value]*ir.Value, casts *[]*ir.Op) (*ir.Value, error) {
+	if h := fp16[v]; h != nil {
 		return h, nil
 	}
 	if h := made[v]; h != nil {

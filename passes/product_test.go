@@ -21,11 +21,11 @@ func TestRowLoses(t *testing.T) {
 		lost, kept := 0.0, 0.0
 		for i := 0; i < len(w); i += 2 {
 			switch x, y := value(w[i:]), value(scaled[i:]); {
-			case y > largestHalf && x <= largestHalf:
+			case y > largestFP16 && x <= largestFP16:
 				return true
 			case y >= leastMagnitude || y != y:
 				kept += y
-			case x >= leastMagnitude && x <= largestHalf:
+			case x >= leastMagnitude && x <= largestFP16:
 				lost += x * factor
 			}
 		}

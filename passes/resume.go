@@ -21,7 +21,7 @@ type Saved struct {
 	// loop or condition -> why it is still there
 	Stays      map[string]string          `json:"stays,omitempty"`
 	Decomposed map[string]decomposedFrom  `json:"decomposed,omitempty"` // operations that decompose wrote
-	Half       map[string]*target.Refusal `json:"half,omitempty"`       // why operations stayed in fp32
+	NotFP16    map[string]*target.Refusal `json:"half,omitempty"`       // why operations stayed in fp32
 	Named      int                        `json:"named"`                // values named by passes
 	Folded     int64                      `json:"folded"`               // bytes that folding computed
 	Copied     int                        `json:"copied"`               // operations copied by unrolling
@@ -87,11 +87,11 @@ func (s *State) Save() Saved {
 		out.Stays[op.Results[0].Name] = why
 	}
 	for _, op := range s.Func.Body.Ops {
-		if no := s.half[op]; no != nil {
-			if out.Half == nil {
-				out.Half = map[string]*target.Refusal{}
+		if no := s.notFP16[op]; no != nil {
+			if out.NotFP16 == nil {
+				out.NotFP16 = map[string]*target.Refusal{}
 			}
-			out.Half[op.Results[0].Name] = no
+			out.NotFP16[op.Results[0].Name] = no
 		}
 		if of, ok := s.parts[op]; ok {
 			if out.Decomposed == nil {
@@ -166,12 +166,12 @@ func Restore(p *ir.Program, ref *ir.Func, saved Saved) (*State, error) {
 			s.stays[op] = why
 		}
 	}
-	for n, no := range saved.Half {
+	for n, no := range saved.NotFP16 {
 		if op := ops[n]; op != nil && no != nil {
-			if s.half == nil {
-				s.half = map[*ir.Op]*target.Refusal{}
+			if s.notFP16 == nil {
+				s.notFP16 = map[*ir.Op]*target.Refusal{}
 			}
-			s.half[op] = no
+			s.notFP16[op] = no
 		}
 	}
 	for n, of := range saved.Decomposed {

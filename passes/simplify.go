@@ -173,7 +173,7 @@ func simplifyCast(s *State, r *rewriter, op *ir.Op) (*ir.Value, error) {
 		return x, nil
 	}
 	if x.Def == nil || !x.Def.Is(ir.OpCast) || !skips(x.Def.Arg(ir.ParamX).Type.DType, x.Type.DType, y.DType) {
-		return s.wholeInHalf(r, op)
+		return s.integersInFP16(r, op)
 	}
 	from := x.Def.Arg(ir.ParamX)
 	if from.Type.Equal(y) {

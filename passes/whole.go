@@ -3,29 +3,29 @@ package passes
 import "github.com/zinc-compiler/zinc/ir"
 
 const (
-	largestHalf = 65504   // the largest fp16 number
-	maxFactor   = 1 << 15 // times largestHalf this is under 2^31
+	largestFP16 = 65504   // the largest fp16 number
+	maxFactor   = 1 << 15 // times largestFP16 this is under 2^31
 )
 
-// wholeInHalf rewrites a sum, difference or product of two int32 values that a cast reads as fp16. It becomes that
+// integersInFP16 rewrites a sum, difference or product of two int32 values that a cast reads as fp16. It becomes that
 // operation in fp16 if both are integers that fp16 represents: either way rounds the exact result once. A product must
 // have a constant operand, since the product of two fp16 numbers may exceed int32. What an infinity becomes in int32 is
 // not defined; here it stays an infinity.
-func (s *State) wholeInHalf(r *rewriter, op *ir.Op) (*ir.Value, error) {
+func (s *State) integersInFP16(r *rewriter, op *ir.Op) (*ir.Value, error) {
 	mid := op.Arg(ir.ParamX).Def
 	if !known(op.Results[0]) || op.Results[0].Type.DType != ir.FP16 || mid == nil ||
 		!mid.Is(ir.OpAdd, ir.OpSub, ir.OpMul) || mid.Results[0].Type.DType != ir.Int32 {
 		return nil, nil
 	}
 	x, y := mid.Arg(ir.ParamX), mid.Arg(ir.ParamY)
-	most := int64(largestHalf)
+	most := int64(largestFP16)
 	if mid.Is(ir.OpMul) {
 		most = maxFactor
 	}
 	if x.IsConst() == y.IsConst() && (x.IsConst() || mid.Is(ir.OpMul)) {
 		return nil, nil
 	}
-	a, b := s.wholeHalf(x, most), s.wholeHalf(y, most)
+	a, b := s.integerAsFP16(x, most), s.integerAsFP16(y, most)
 	if a == nil || b == nil {
 		return nil, nil
 	}
@@ -38,9 +38,9 @@ func (s *State) wholeInHalf(r *rewriter, op *ir.Op) (*ir.Value, error) {
 	return n.Results[0], nil
 }
 
-// wholeHalf returns an int32 value as the fp16 numbers that it was converted from, or a constant up to most as fp16
+// integerAsFP16 returns an int32 value as the fp16 numbers that it was converted from, or a constant up to most as fp16
 // numbers; nil if these are not the same numbers.
-func (s *State) wholeHalf(v *ir.Value, most int64) *ir.Value {
+func (s *State) integerAsFP16(v *ir.Value, most int64) *ir.Value {
 	switch op := v.Def; {
 	case v.IsConst():
 		k := &ir.Const{Type: v.Type.WithDType(ir.FP16)}

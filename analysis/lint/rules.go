@@ -181,7 +181,7 @@ var Rules = []Rule{
 		By:      witness.BySimulator, Holds: zincsOwn,
 	},
 	{
-		Name: "int-to-fp16", ops: []*ir.Operation{ir.OpCast}, check: checkIntToHalf, Source: fromIEEE,
+		Name: "int-to-fp16", ops: []*ir.Operation{ir.OpCast}, check: checkIntToFP16, Source: fromIEEE,
 		Doc: "Integers past 2048 cast to fp16.",
 		Why: "fp16 represents integers up to 2048; larger ones are rounded to even numbers, to multiples of four " +
 			"and so on, and from 65520 on become infinity.",
@@ -231,7 +231,7 @@ var overflowElsewhere = []*ir.Operation{ir.OpExp, ir.OpExp2, ir.OpRealDiv, ir.Op
 func checkOverflow(s *site) *suspect {
 	r := s.raw()
 	o := s.op.Def.Operation
-	if !s.half() || r.Mag() < half16 || slices.Contains(overflowElsewhere, o) || moves(o) ||
+	if !s.isFP16() || r.Mag() < half16 || slices.Contains(overflowElsewhere, o) || moves(o) ||
 		ir.IsConstexpr(s.op) || transfers[o] == nil {
 		return nil
 	}
@@ -259,7 +259,7 @@ func checkOverflow(s *site) *suspect {
 }
 
 func checkWidthSlice(s *site) *suspect {
-	if !s.engine || !s.half() {
+	if !s.engine || !s.isFP16() {
 		return nil
 	}
 	r := s.of(ir.ParamX)
@@ -282,7 +282,7 @@ func expLimit(op *ir.Op) float64 {
 
 func checkExp(s *site) *suspect {
 	x := s.of(ir.ParamX)
-	if !s.half() || x.Hi < expLimit(s.op) {
+	if !s.isFP16() || x.Hi < expLimit(s.op) {
 		return nil
 	}
 	if q, _ := sharedQuotient(s.a, s.op); q != nil {
@@ -299,9 +299,9 @@ func upTo(v *ir.Value, limit float64) func(seen func(v *ir.Value) Interval) floa
 	return func(seen func(v *ir.Value) Interval) float64 { return limit / max(seen(v).Hi, 0) }
 }
 
-func checkIntToHalf(s *site) *suspect {
+func checkIntToFP16(s *site) *suspect {
 	x := s.of(ir.ParamX)
-	if !s.half() || !s.arg(ir.ParamX).Type.DType.IsInt() || x.Mag() <= 2048 || s.arg(ir.ParamX).Const != nil {
+	if !s.isFP16() || !s.arg(ir.ParamX).Type.DType.IsInt() || x.Mag() <= 2048 || s.arg(ir.ParamX).Const != nil {
 		return nil
 	}
 	p := s.suspect(s.arg(ir.ParamX), x, "2048")

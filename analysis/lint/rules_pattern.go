@@ -62,7 +62,7 @@ func sharedQuotient(a *analysis, e *ir.Op) (*quotient, *ir.Op) {
 
 func checkSoftmax(s *site) *suspect {
 	q, div := sharedQuotient(s.a, s.op)
-	if q == nil || !s.half() {
+	if q == nil || !s.isFP16() {
 		return nil
 	}
 	n, ok := reduced(q.sum)
@@ -183,7 +183,7 @@ func behindVariance(v *ir.Value) bool {
 
 func checkVariance(s *site) *suspect {
 	v, ops := variance(s.op)
-	if v == nil || !s.half() {
+	if v == nil || !s.isFP16() {
 		return nil
 	}
 	r := s.a.Range(v)
@@ -210,7 +210,7 @@ func rounds(v *ir.Value) *ir.Op {
 func checkCancellation(s *site) *suspect {
 	x, y := s.of(ir.ParamX), s.of(ir.ParamY)
 	p, q := rounds(s.arg(ir.ParamX)), rounds(s.arg(ir.ParamY))
-	if !s.half() || s.arg(ir.ParamX) == s.arg(ir.ParamY) || p == nil && q == nil || x.Mag() < 1024 || y.Mag() < 1024 {
+	if !s.isFP16() || s.arg(ir.ParamX) == s.arg(ir.ParamY) || p == nil && q == nil || x.Mag() < 1024 || y.Mag() < 1024 {
 		return nil
 	}
 	if v, _ := variance(s.op); v != nil {

@@ -98,7 +98,7 @@ func terms(op *ir.Op) float64 {
 }
 
 func checkNormalisedRow(s *site) *suspect {
-	if !s.engine || !s.half() {
+	if !s.engine || !s.isFP16() {
 		return nil
 	}
 	for _, r := range rowsOf(s.op, func(v *ir.Value) float64 { return s.a.Range(v).Mag() }) {

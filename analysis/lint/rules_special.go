@@ -248,7 +248,7 @@ const leastReciprocal = 1.0 / half16
 
 func checkReciprocal(s *site) *suspect {
 	y := s.of(ir.ParamY)
-	if !s.half() || s.arg(ir.ParamY).Const != nil || y.Mig() >= leastReciprocal {
+	if !s.isFP16() || s.arg(ir.ParamY).Const != nil || y.Mig() >= leastReciprocal {
 		return nil
 	}
 	if quotientOfSum(s.op) != nil {
@@ -313,8 +313,8 @@ func tableAt(a *weights.Activation, x uint16) float64 {
 	return float64(numerics.Widen(a.Table.Eval(v)))
 }
 
-// eachHalf calls f for every finite fp16 number of a range.
-func eachHalf(r Interval, f func(h uint16, x float64)) {
+// eachFP16 calls f for every finite fp16 number of a range.
+func eachFP16(r Interval, f func(h uint16, x float64)) {
 	for i := range 1 << 16 {
 		h := uint16(i)
 		if x := float64(numerics.Widen(h)); x == x && !math.IsInf(x, 0) && r.Lo <= x && x <= r.Hi {
@@ -325,7 +325,7 @@ func eachHalf(r Interval, f func(h uint16, x float64)) {
 
 func checkTableError(s *site) *suspect {
 	x := s.of(ir.ParamX)
-	if !s.engine || !s.half() || x.Empty() {
+	if !s.engine || !s.isFP16() || x.Empty() {
 		return nil
 	}
 	// Where the function is at least a fourth, no table's error is a sixteenth of it.
@@ -337,7 +337,7 @@ func checkTableError(s *site) *suspect {
 		return nil
 	}
 	worst, at, top := 0.0, 0.0, 0.0
-	eachHalf(x, func(h uint16, v float64) {
+	eachFP16(x, func(h uint16, v float64) {
 		want := a.F(v)
 		top = max(top, math.Abs(want))
 		if e := math.Abs(tableAt(a, h) - want); e > worst {
@@ -372,7 +372,7 @@ func zeroReader(op *ir.Op, v *ir.Value) bool {
 
 func checkZeroTail(s *site) *suspect {
 	x := s.of(ir.ParamX)
-	if !s.engine || !s.half() || x.Empty() {
+	if !s.engine || !s.isFP16() || x.Empty() {
 		return nil
 	}
 	var reader *ir.Op
@@ -389,7 +389,7 @@ func checkZeroTail(s *site) *suspect {
 		return nil
 	}
 	bound, found := -inf, false
-	eachHalf(x, func(h uint16, v float64) {
+	eachFP16(x, func(h uint16, v float64) {
 		if a.F(v) > 0 && tableAt(a, h) == 0 && v > bound {
 			bound, found = v, true
 		}

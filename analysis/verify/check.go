@@ -451,13 +451,13 @@ func (x *call) measured(v *ir.Value, memo map[string]interp.Tensor) (interp.Tens
 // lookUp applies a lookup table to a tensor.
 func lookUp(a *weights.Activation, t interp.Tensor) (interp.Tensor, error) {
 	vs := t.Floats32()
-	scale, after := weights.FromHalf(a.Scale), weights.FromHalf(a.After)
+	scale, after := weights.FromFP16(a.Scale), weights.FromFP16(a.After)
 	known, results := make([]bool, 1<<16), make([]float32, 1<<16) // by pattern of the argument
 	for i, v := range vs {
-		x := weights.ToHalf(float64(v) * scale)
+		x := weights.ToFP16(float64(v) * scale)
 		if !known[x] {
-			y := weights.FromHalf(a.Table.Eval(x))
-			known[x], results[x] = true, float32(weights.FromHalf(weights.ToHalf(y*after)))
+			y := weights.FromFP16(a.Table.Eval(x))
+			known[x], results[x] = true, float32(weights.FromFP16(weights.ToFP16(y*after)))
 		}
 		vs[i] = results[x]
 	}

@@ -108,7 +108,7 @@ func (s *enclosure) extrema(a *enclosure, k *ir.Curve, params []float64) {
 // there.
 func (s *statement) tabulated(y, a *enclosure, t lower.TableUse, k *ir.Curve, params []float64) bool {
 	shift, slack, part := 0.0, 0.0, 0.0
-	if t.Table.Scale != td.HalfOne {
+	if t.Table.Scale != td.FP16One {
 		// The argument is a multiple of x, rounded or not.
 		part = halfUnit
 	}

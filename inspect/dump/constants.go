@@ -323,7 +323,7 @@ func formOf(t *td.Task) string {
 // of those, else nil, which means fp16, as for codebooks and biases.
 func decoderOf(t *td.Task) func(b []byte) []string {
 	size, value := 2, func(b []byte) string {
-		return strconv.FormatFloat(weights.FromHalf(binary.LittleEndian.Uint16(b)), 'g', -1, 32)
+		return strconv.FormatFloat(weights.FromFP16(binary.LittleEndian.Uint16(b)), 'g', -1, 32)
 	}
 	if t != nil && t.Multiplies() && !t.On(td.PalettizedEn) && !t.On(td.NEBias) {
 		switch td.KernelFormat(t.Get(td.KernelFmt)) {

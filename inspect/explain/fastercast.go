@@ -75,8 +75,8 @@ func (is *island) leaves(v *ir.Value) bool {
 	})
 }
 
-// islandInHalf computes in fp16 what lies between casts to fp32, or inputs in fp32, and a cast to fp16.
-func islandInHalf(e *edit) {
+// islandInFP16 computes in fp16 what lies between casts to fp32, or inputs in fp32, and a cast to fp16.
+func islandInFP16(e *edit) {
 	if castTo(e.op) != ir.FP16 || e.op.Arg(ir.ParamX).Type.DType != ir.FP32 {
 		e.not()
 	}
@@ -84,23 +84,23 @@ func islandInHalf(e *edit) {
 	if !is.ops[e.op.Arg(ir.ParamX).Def] {
 		e.not()
 	}
-	half := map[*ir.Value]*ir.Value{}
+	fp16 := map[*ir.Value]*ir.Value{}
 	var value func(v *ir.Value) *ir.Value
 	value = func(v *ir.Value) *ir.Value {
-		if h := half[v]; h != nil {
+		if h := fp16[v]; h != nil {
 			return h
 		}
 		switch {
 		case v.Const != nil:
-			half[v] = e.smaller(v)
+			fp16[v] = e.smaller(v)
 		case is.ops[v.Def]:
-			half[v] = e.again16(v.Def, value)
+			fp16[v] = e.copyInFP16(v.Def, value)
 		case castTo(v.Def) == ir.FP32 && v.Def.Arg(ir.ParamX).Type.DType == ir.FP16:
-			half[v] = v.Def.Arg(ir.ParamX)
+			fp16[v] = v.Def.Arg(ir.ParamX)
 		default:
-			half[v] = e.cast(v)
+			fp16[v] = e.cast(v)
 		}
-		return half[v]
+		return fp16[v]
 	}
 	y := value(e.op.Arg(ir.ParamX))
 	e.note = "computes in fp16 what was computed in fp32"
@@ -116,11 +116,11 @@ func (e *edit) smaller(v *ir.Value) *ir.Value {
 			return e.Fail("fp16 does not hold the constant %g", was)
 		}
 	}
-	return e.halfConst("half", v.Type, v.Const)
+	return e.constInFP16("half", v.Type, v.Const)
 }
 
-// again16 adds a copy of an operation whose floats are in fp16.
-func (e *edit) again16(op *ir.Op, value func(v *ir.Value) *ir.Value) *ir.Value {
+// copyInFP16 adds a copy of an operation whose floats are in fp16.
+func (e *edit) copyInFP16(op *ir.Op, value func(v *ir.Value) *ir.Value) *ir.Value {
 	n := ir.NewOp(op.Def)
 	n.Pos = op.Pos
 	for i, a := range op.Args {

@@ -20,8 +20,8 @@ type Recipe struct {
 	Host  ops    // operations of the replacement that may run on the CPU
 	// Interface says that it changes the function's inputs, outputs or states, not only its body.
 	Interface bool
-	// Halves says that it computes in fp16 what was computed in fp32. Both are compared on fp16 numbers.
-	Halves bool
+	// ToFP16 says that it computes in fp16 what was computed in fp32. Both are compared on fp16 numbers.
+	ToFP16 bool
 	// Retrain says why the changed model must be trained again; "" if it computes the same.
 	Retrain string
 	apply   func(e *edit)
@@ -33,8 +33,8 @@ type ops = []*ir.Operation
 var Recipes = []Recipe{
 	{Name: "fix-shape", Rules: []string{target.RuleDynamic}, Interface: true,
 		Doc: "unknown dimensions of the function's inputs are fixed", apply: fixShape},
-	{Name: "compute-in-fp16", Rules: []string{target.RuleFloatType}, Halves: true,
-		Doc: "operands are cast to fp16, and the result is cast back", apply: inHalf},
+	{Name: "compute-in-fp16", Rules: []string{target.RuleFloatType}, ToFP16: true,
+		Doc: "operands are cast to fp16, and the result is cast back", apply: inFP16},
 	{Name: "pad-states", Rules: []string{target.RuleState}, Interface: true,
 		Doc:   "the function's states are widened to the next multiple: written values are padded, read values sliced",
 		apply: padStates},
@@ -52,7 +52,7 @@ var Recipes = []Recipe{
 		Doc: "one-hot indices are multiplied with the table", Host: ops{ir.OpOneHot}, apply: oneHot},
 
 	// Of statements that are accepted, and where the recipe looks further than the statement.
-	{Name: "island-in-fp16", Ops: ops{ir.OpCast}, Halves: true, apply: islandInHalf,
+	{Name: "island-in-fp16", Ops: ops{ir.OpCast}, ToFP16: true, apply: islandInFP16,
 		Doc: "what casts from fp16, or inputs in fp32, and a cast to fp16 enclose computes in fp16"},
 	{Name: "fp16-inputs", Ops: ops{ir.OpCast}, Interface: true, apply: halfInputs,
 		Doc: "the function takes and returns fp16 instead of casting"},
@@ -178,8 +178,8 @@ func mergeDimensions(e *edit) {
 	e.reshaped(append([]int64{first}, shape[len(shape)-keep:]...))
 }
 
-// inHalf computes an fp32 operation in fp16.
-func inHalf(e *edit) {
+// inFP16 computes an fp32 operation in fp16.
+func inFP16(e *edit) {
 	old := e.op.Results
 	if len(old) != 1 || old[0].Type.DType != ir.FP32 || len(e.op.Blocks) > 0 {
 		e.not()
@@ -193,7 +193,7 @@ func inHalf(e *edit) {
 			return
 		}
 		if c := known(v); c != nil {
-			as = append(as, arg(p.Name, e.halfConst(string(p.Name), v.Type, c)))
+			as = append(as, arg(p.Name, e.constInFP16(string(p.Name), v.Type, c)))
 			return
 		}
 		as = append(as, arg(p.Name, e.Cast(v, ir.FP16)))
@@ -206,8 +206,8 @@ func inHalf(e *edit) {
 	e.become(e.Cast(y, ir.FP32))
 }
 
-// halfConst is a constant in fp16, each element rounded once.
-func (e *edit) halfConst(what string, t ir.Type, c *ir.Const) *ir.Value {
+// constInFP16 is a constant in fp16, each element rounded once.
+func (e *edit) constInFP16(what string, t ir.Type, c *ir.Const) *ir.Value {
 	n := c.Elems()
 	if n > maxMatrix {
 		return e.Fail("%s has %d elements; a rewrite creates at most %d", what, n, maxMatrix)

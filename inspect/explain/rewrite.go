@@ -290,7 +290,7 @@ func (w *Rewrite) run(ctx context.Context, r *Recipe, sides [2]*ir.Program, o Op
 			continue
 		}
 		in, err := verify.Random(x.Type, x.Name, o.Seed)
-		if err == nil && r.Halves && x.Type.DType == ir.FP32 {
+		if err == nil && r.ToFP16 && x.Type.DType == ir.FP32 {
 			in, err = inType(in, ir.FP16)
 		}
 		if err != nil {

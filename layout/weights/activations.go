@@ -27,12 +27,12 @@ type Activation struct {
 
 // Worst is the table's error over its domain.
 func (a *Activation) Worst() WorstCase {
-	return worst(&a.Table, a.F, FromHalf(a.Scale), FromHalf(a.After), a.Low, a.High)
+	return worst(&a.Table, a.F, FromFP16(a.Scale), FromFP16(a.After), a.Low, a.High)
 }
 
 // At returns the engine's result for an input.
 func (a *Activation) At(x float64) float64 {
-	return FromHalf(between(a.Table.Eval, x, FromHalf(a.Scale), FromHalf(a.After)))
+	return FromFP16(between(a.Table.Eval, x, FromFP16(a.Scale), FromFP16(a.After)))
 }
 
 // function is one row of the table of functions.
@@ -278,10 +278,10 @@ func (fn *function) generate(params []float64) (*Activation, error) {
 func (fn *function) activation(s Spec, t *Table) *Activation {
 	a := &Activation{Table: *t, Scale: 0x3c00, After: 0x3c00, F: s.F, Low: fn.low, High: fn.high}
 	if fn.scale != 0 {
-		a.Scale = ToHalf(fn.scale)
+		a.Scale = ToFP16(fn.scale)
 	}
 	if fn.after != 0 {
-		a.After = ToHalf(fn.after)
+		a.After = ToFP16(fn.after)
 	}
 	if s.Exact != nil {
 		a.F = s.Exact

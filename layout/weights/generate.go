@@ -83,13 +83,13 @@ func Generate(s Spec) (*Table, error) {
 		var v uint16
 		switch {
 		case s.Step == LinesOnly: // as good as zero, with the bounds
-			if v = ToHalf(f(0)); s.Exact != nil {
-				v = ToHalf(s.Exact(0))
+			if v = ToFP16(f(0)); s.Exact != nil {
+				v = ToFP16(s.Exact(0))
 			}
 		case fitted:
-			v = ToHalf(knots[i])
+			v = ToFP16(knots[i])
 		case x >= sp.first && x <= sp.end || math.IsNaN(sp.first):
-			v = ToHalf(f(x))
+			v = ToFP16(f(x))
 		}
 		if v&0x7fff > 0x7c00 {
 			return nil, fmt.Errorf("weights: table function is not a number at knot %d (%g)", i, x)
@@ -109,12 +109,12 @@ func Generate(s Spec) (*Table, error) {
 func (t *Table) tail(f func(float64) float64, tl Tail, x0 float64, bound, knot, slope int) {
 	switch {
 	case tl.Fit:
-		tl = fit(f, tl.Value, x0, FromHalf(t[knot]))
+		tl = fit(f, tl.Value, x0, FromFP16(t[knot]))
 	case tl.Through:
-		tl.Intercept = FromHalf(t[knot]) - float64(tl.Slope*x0)
+		tl.Intercept = FromFP16(t[knot]) - float64(tl.Slope*x0)
 	}
-	t[bound], t[bound+2] = ToHalf(tl.Bound), ToHalf(tl.Value)
-	t[slope], t[slope+1] = ToHalf(tl.Slope), ToHalf(tl.Intercept)
+	t[bound], t[bound+2] = ToFP16(tl.Bound), ToFP16(tl.Value)
+	t[slope], t[slope+1] = ToFP16(tl.Slope), ToFP16(tl.Intercept)
 }
 
 // fit searches the bound past x0 whose chord from (x0, y0) to (bound, v) has the least worst error, including the jump
@@ -127,9 +127,9 @@ func fit(f func(float64) float64, v, x0, y0 float64) Tail {
 		fitSpan = 8 << 10 // octaves
 	)
 	best, worst := Tail{Bound: x0, Value: v}, math.Inf(1)
-	first := ToHalf(x0)
+	first := ToFP16(x0)
 	for b := first; b&0x7fff <= first&0x7fff+fitSpan && b&0x7fff < 0x7c00; b += 8 {
-		bound := FromHalf(b)
+		bound := FromFP16(b)
 		tl := Tail{Bound: bound, Value: v}
 		if bound != x0 {
 			tl = chord(x0, y0, bound, v)
@@ -143,8 +143,8 @@ func fit(f func(float64) float64, v, x0, y0 float64) Tail {
 			best, worst = tl, e
 		}
 	}
-	for b := first + 1; b&0x7fff < ToHalf(best.Bound)&0x7fff; b++ {
-		if bound := FromHalf(b); ToHalf(f(bound)) == ToHalf(v) {
+	for b := first + 1; b&0x7fff < ToFP16(best.Bound)&0x7fff; b++ {
+		if bound := FromFP16(b); ToFP16(f(bound)) == ToFP16(v) {
 			return chord(x0, y0, bound, v)
 		}
 	}
@@ -153,8 +153,8 @@ func fit(f func(float64) float64, v, x0, y0 float64) Tail {
 
 // chord returns the tail from (x0, y0) to (bound, v), with its line as a table stores it.
 func chord(x0, y0, bound, v float64) Tail {
-	slope := FromHalf(ToHalf((v - y0) / (bound - x0)))
-	return Tail{Bound: bound, Value: v, Slope: slope, Intercept: FromHalf(ToHalf(y0 - float64(slope*x0)))}
+	slope := FromFP16(ToFP16((v - y0) / (bound - x0)))
+	return Tail{Bound: bound, Value: v, Slope: slope, Intercept: FromFP16(ToFP16(y0 - float64(slope*x0)))}
 }
 
 // WorstCase is the largest error of a table relative to its function.
@@ -245,7 +245,7 @@ func (s *SignedError) Between(lo, hi float64) (least, greatest float64, ok bool)
 
 // signedGroup numbers the group of an input. Numbers grow with the input and are negative for negative inputs.
 func signedGroup(x float64) int {
-	h := ToHalf(x)
+	h := ToFP16(x)
 	if h&0x8000 != 0 {
 		return -1 - int(h&0x7fff>>signedBits)
 	}
@@ -264,18 +264,18 @@ func worst(t *Table, f func(float64) float64, scale, after, low, high float64) W
 	}
 	for i := range 1 << 16 {
 		x := uint16(i)
-		v := FromHalf(x)
+		v := FromFP16(x)
 		if !(v >= low && v <= high) || math.IsInf(v, 0) {
 			continue
 		}
 		w.Inputs++
 		got, want := between(eval, v, scale, after), f(v)
-		if got == ToHalf(want) && got&0x7fff == 0x7c00 {
+		if got == ToFP16(want) && got&0x7fff == 0x7c00 {
 			w.Signed.add(x, 0)
 			continue
 		}
-		w.Signed.add(x, FromHalf(got)-want)
-		e := math.Abs(FromHalf(got) - want)
+		w.Signed.add(x, FromFP16(got)-want)
+		e := math.Abs(FromFP16(got) - want)
 		if !(e <= w.Abs) {
 			w.Abs, w.AbsAt = e, x
 		}
@@ -289,9 +289,9 @@ func worst(t *Table, f func(float64) float64, scale, after, low, high float64) W
 
 // between returns fp16(table*after) of the table applied to fp16(v*scale).
 func between(eval func(uint16) uint16, v, scale, after float64) uint16 {
-	y := eval(ToHalf(float64(v * scale)))
+	y := eval(ToFP16(float64(v * scale)))
 	if after != 1 {
-		y = ToHalf(float64(FromHalf(y) * after))
+		y = ToFP16(float64(FromFP16(y) * after))
 	}
 	return y
 }

@@ -26,7 +26,7 @@ func leastSquares(f func(float64) float64, start float64, step int) [Knots]float
 	}
 	const smallest, infinite = 0x0400, 0x7c00 // normal numbers
 	for h := uint16(smallest); h < infinite; h++ {
-		x := FromHalf(h)
+		x := FromFP16(h)
 		if x > math.Ldexp(Knots, -step) {
 			break
 		}

@@ -24,8 +24,8 @@ func outside(low, high, below, at, above float64) *Activation {
 		High: maxFP16,
 	}
 	t := &a.Table
-	t[wordLow], t[wordBelow] = ToHalf(neighbour(low, -1)), ToHalf(below)
-	t[wordHigh], t[wordAbove] = ToHalf(neighbour(high, 1)), ToHalf(above)
+	t[wordLow], t[wordBelow] = ToFP16(neighbour(low, -1)), ToFP16(below)
+	t[wordHigh], t[wordAbove] = ToFP16(neighbour(high, 1)), ToFP16(above)
 	t[wordStep], t[wordMode] = LinesOnly, uint16(ModePlain)
 	return a
 }
@@ -33,7 +33,7 @@ func outside(low, high, below, at, above float64) *Activation {
 // flat sets all knots but the last to one value.
 func flat(t *Table, value float64) {
 	for i := range Knots - 1 {
-		t[wordKnots+i] = ToHalf(value)
+		t[wordKnots+i] = ToFP16(value)
 	}
 }
 
@@ -46,16 +46,16 @@ func Steps(c, below, at, above float64) *Activation {
 	t := &a.Table
 	switch {
 	case math.IsInf(c, 1):
-		t[wordHigh], t[wordAbove] = ToHalf(c), ToHalf(at)
+		t[wordHigh], t[wordAbove] = ToFP16(c), ToFP16(at)
 	case math.IsInf(c, -1):
-		t[wordLow], t[wordBelow] = ToHalf(c), ToHalf(at)
+		t[wordLow], t[wordBelow] = ToFP16(c), ToFP16(at)
 	case c != 0:
 		// No other number is between the bounds, and so far from zero only the lines remain of the knots.
-		t[wordLowIntercept], t[wordHighIntercept] = ToHalf(at), ToHalf(at)
+		t[wordLowIntercept], t[wordHighIntercept] = ToFP16(at), ToFP16(at)
 		return a
 	}
 	flat(t, at)
-	t[wordLowIntercept], t[wordHighIntercept] = ToHalf(below), ToHalf(above)
+	t[wordLowIntercept], t[wordHighIntercept] = ToFP16(below), ToFP16(above)
 	return a
 }
 
@@ -63,14 +63,14 @@ func Steps(c, below, at, above float64) *Activation {
 // the bounds, which are on either side of zero (composed).
 func Around(low, high, below, at, above float64) *Activation {
 	a := outside(low, high, below, at, above)
-	a.Table[wordLowIntercept], a.Table[wordHighIntercept] = ToHalf(at), ToHalf(at)
+	a.Table[wordLowIntercept], a.Table[wordHighIntercept] = ToFP16(at), ToFP16(at)
 	flat(&a.Table, at)
 	return a
 }
 
 // neighbour returns the fp16 number next to c on the side of a sign, or c itself at an infinity on that side.
 func neighbour(c float64, sign int) float64 {
-	h := ToHalf(c)
+	h := ToFP16(c)
 	switch size := h &^ 0x8000; {
 	case size == 0:
 		return float64(sign) * smallest
@@ -78,16 +78,16 @@ func neighbour(c float64, sign int) float64 {
 		if size == 0x7c00 {
 			return c
 		}
-		return FromHalf(h + 1)
+		return FromFP16(h + 1)
 	}
-	return FromHalf(h - 1)
+	return FromFP16(h - 1)
 }
 
 // Whole returns the table of the integer part of a number, and Fraction the table of its fractional part, both with the
 // sign of the number; an infinity is whole (both recorded in floor).
 func Whole() *Activation {
 	a := &Activation{Scale: 0x3c00, After: 0x3c00, F: math.Trunc, Low: -maxFP16, High: maxFP16}
-	a.Table[wordLow], a.Table[wordHigh] = ToHalf(math.Inf(-1)), ToHalf(math.Inf(1))
+	a.Table[wordLow], a.Table[wordHigh] = ToFP16(math.Inf(-1)), ToFP16(math.Inf(1))
 	a.Table[wordBelow], a.Table[wordAbove] = a.Table[wordLow], a.Table[wordHigh]
 	a.Table[wordStep], a.Table[wordMode] = 5, uint16(ModeWhole)
 	return a
@@ -97,7 +97,7 @@ func Whole() *Activation {
 func Fraction() *Activation {
 	f := func(x float64) float64 { return x - math.Trunc(x) }
 	a := &Activation{Scale: 0x3c00, After: 0x3c00, F: f, Low: -maxFP16, High: maxFP16}
-	a.Table[wordLow], a.Table[wordHigh] = ToHalf(math.Inf(-1)), ToHalf(math.Inf(1))
+	a.Table[wordLow], a.Table[wordHigh] = ToFP16(math.Inf(-1)), ToFP16(math.Inf(1))
 	a.Table[wordMode] = uint16(ModeFraction)
 	return a
 }

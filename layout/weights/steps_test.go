@@ -50,7 +50,7 @@ func TestStepsAreExact(t *testing.T) {
 	for _, c := range []float64{0, smallest, -smallest, 0x3ffp-24, 0x1p-14, 1, -1, 0.1, 2048, maxFP16, -maxFP16,
 		math.Inf(1),
 		math.Inf(-1)} {
-		c = FromHalf(ToHalf(c))
+		c = FromFP16(ToFP16(c))
 		tables = append(tables, Steps(c, -1, 0.5, 2), Steps(c, 1, 0, 1), Steps(c, 0, 1, 0))
 	}
 	for i, a := range tables {
@@ -58,7 +58,7 @@ func TestStepsAreExact(t *testing.T) {
 			t.Errorf("table %d: %v", i, err)
 		}
 		for x := range 1 << 16 {
-			v := FromHalf(uint16(x))
+			v := FromFP16(uint16(x))
 			if math.IsNaN(v) {
 				continue
 			}
@@ -66,7 +66,7 @@ func TestStepsAreExact(t *testing.T) {
 			if math.IsNaN(want) {
 				want = 0 // what is left of an infinity
 			}
-			if got := FromHalf(a.Table.Eval(uint16(x))); got != want {
+			if got := FromFP16(a.Table.Eval(uint16(x))); got != want {
 				t.Fatalf("table %d at %g: %g, want %g", i, v, got, want)
 			}
 		}

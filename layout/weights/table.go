@@ -203,7 +203,7 @@ func (t *Table) Check() error {
 		return fmt.Errorf("weights: table word %d is %d, want a step of 0..%d or %d", wordStep, t[wordStep], maxStep,
 			LinesOnly)
 	}
-	if !(FromHalf(t[wordLow]) <= FromHalf(t[wordHigh])) {
+	if !(FromFP16(t[wordLow]) <= FromFP16(t[wordHigh])) {
 		return fmt.Errorf("weights: table words 0 and 1, %#04x and %#04x, are not an interval", t[wordLow], t[wordHigh])
 	}
 	if m := t.Mode(); m == ModeFraction || m == ModeWhole {
@@ -227,7 +227,7 @@ func (t *Table) Eval(x uint16) uint16 {
 
 // eval is Eval for a checked table.
 func (t *Table) eval(s *split, x uint16) uint16 {
-	v := FromHalf(x)
+	v := FromFP16(x)
 	if s.sign != signed && v < 0 {
 		if s.sign == positive {
 			return 0
@@ -243,14 +243,14 @@ func (t *Table) eval(s *split, x uint16) uint16 {
 // size evaluates an input after the sign rule is applied.
 func (t *Table) size(s *split, v float64) uint16 {
 	switch {
-	case math.IsNaN(v) || v >= FromHalf(t[wordHigh]):
+	case math.IsNaN(v) || v >= FromFP16(t[wordHigh]):
 		return t[wordAbove]
-	case v <= FromHalf(t[wordLow]):
+	case v <= FromFP16(t[wordLow]):
 		return t[wordBelow]
 	}
 	arg, e := s.argue(v)
 	y := s.apply(t.at(s, arg), e)
-	if h := ToHalf(y); h != 0x8000 {
+	if h := ToFP16(y); h != 0x8000 {
 		return h
 	}
 	return 0
@@ -276,12 +276,12 @@ func (t *Table) at(s *split, v float64) float64 {
 	p := (v - start) * powerOfTwo(step)
 	switch {
 	case s.whole && p < 0:
-		return float64(FromHalf(t[wordLowSlope])*v) + FromHalf(t[wordLowIntercept])
+		return float64(FromFP16(t[wordLowSlope])*v) + FromFP16(t[wordLowIntercept])
 	case s.whole && p > Knots-1:
-		return float64(FromHalf(t[wordHighSlope])*v) + FromHalf(t[wordHighIntercept])
+		return float64(FromFP16(t[wordHighSlope])*v) + FromFP16(t[wordHighIntercept])
 	}
 	i := int(min(max(math.Floor(p), 0), Knots-2))
-	y0, y1 := FromHalf(t[wordKnots+i]), FromHalf(t[wordKnots+i+1])
+	y0, y1 := FromFP16(t[wordKnots+i]), FromFP16(t[wordKnots+i+1])
 	return float64((y1-y0)*(p-float64(i))) + y0
 }
 

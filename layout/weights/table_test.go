@@ -118,7 +118,7 @@ func TestGeneratedAgainstRecorded(t *testing.T) {
 		if got := fmt.Sprint(d); got != tc.words {
 			t.Errorf("%s: words %s differ from the recorded table, want %s", tc.name, got, tc.words)
 		}
-		mine, theirs := a.Worst(), worst(tc.recorded, a.F, FromHalf(a.Scale), 1, a.Low, a.High)
+		mine, theirs := a.Worst(), worst(tc.recorded, a.F, FromFP16(a.Scale), 1, a.Low, a.High)
 		if mine.Abs > theirs.Abs {
 			t.Errorf("%s: worst error %g, the recorded table's is %g", tc.name, mine.Abs, theirs.Abs)
 		}
@@ -177,7 +177,7 @@ func TestStatedErrors(t *testing.T) {
 			v = w.Rel
 		}
 		if got := fmt.Sprintf("%.5f", v); got != tc.worst {
-			t.Errorf("%s%v: worst error %s, stated %s (at %g)", tc.name, tc.params, got, tc.worst, FromHalf(w.AbsAt))
+			t.Errorf("%s%v: worst error %s, stated %s (at %g)", tc.name, tc.params, got, tc.worst, FromFP16(w.AbsAt))
 		}
 		if err := a.Table.Check(); err != nil {
 			t.Errorf("%s: %v", tc.name, err)
@@ -268,7 +268,7 @@ func TestEvalEdges(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got := a.Table.Eval(tc.in); got != tc.want {
-			t.Errorf("%s%v(%g) is %#04x, want %#04x", tc.name, tc.params, FromHalf(tc.in), got, tc.want)
+			t.Errorf("%s%v(%g) is %#04x, want %#04x", tc.name, tc.params, FromFP16(tc.in), got, tc.want)
 		}
 	}
 }
@@ -299,19 +299,19 @@ func TestHalves(t *testing.T) {
 		if h&0x7fff > 0x7c00 {
 			continue
 		}
-		v := FromHalf(h)
-		if got := ToHalf(v); got != h {
+		v := FromFP16(h)
+		if got := ToFP16(v); got != h {
 			t.Fatalf("%#04x widens to %g, which narrows to %#04x", h, v, got)
 		}
 		if h&0x7fff >= 0x7bff {
 			continue
 		}
 		// A tie goes to the even neighbour, anything past it to the nearer.
-		mid := (v + FromHalf(h+1)) / 2
-		if got, want := ToHalf(mid), h+h&1; got != want {
+		mid := (v + FromFP16(h+1)) / 2
+		if got, want := ToFP16(mid), h+h&1; got != want {
 			t.Fatalf("tie %g above %#04x rounds to %#04x, want %#04x", mid, h, got, want)
 		}
-		if got := ToHalf(mid * (1 + 0x1p-40)); got != h+1 {
+		if got := ToFP16(mid * (1 + 0x1p-40)); got != h+1 {
 			t.Fatalf("just past the tie above %#04x rounds to %#04x", h, got)
 		}
 	}

@@ -220,8 +220,8 @@ const (
 	BarFirstPort = 4
 )
 
-// HalfOne is 1.0 as the FP16 fields hold it.
-const HalfOne = 0x3c00
+// FP16One is 1.0 as the FP16 fields hold it.
+const FP16One = 0x3c00
 
 // Values of recorded tasks in fields that zinc does not vary, and in the fields of idle streams.
 const (

@@ -92,19 +92,19 @@ func rounded(a float32) float32 {
 
 func widenPortable(dst []float32, src []byte) {
 	for i := range dst {
-		dst[i] = fromHalf(binary.LittleEndian.Uint16(src[2*i:]))
+		dst[i] = fromFP16(binary.LittleEndian.Uint16(src[2*i:]))
 	}
 }
 
 func narrowPortable(dst []byte, src []float32) {
 	for i, f := range src {
-		binary.LittleEndian.PutUint16(dst[2*i:], ToHalf(f))
+		binary.LittleEndian.PutUint16(dst[2*i:], ToFP16(f))
 	}
 }
 
 func scalePortable(dst, src []byte, factor float32) {
 	for i := 0; i < len(src); i += 2 {
-		h := ToHalf(fromHalf(binary.LittleEndian.Uint16(src[i:])) * factor)
+		h := ToFP16(fromFP16(binary.LittleEndian.Uint16(src[i:])) * factor)
 		if h&0x7fff > 0x7c00 {
 			h = 0x7e00
 		}
@@ -112,8 +112,8 @@ func scalePortable(dst, src []byte, factor float32) {
 	}
 }
 
-// fromHalf returns the value of an fp16 pattern, a NaN as a quiet one.
-func fromHalf(h uint16) float32 {
+// fromFP16 returns the value of an fp16 pattern, a NaN as a quiet one.
+func fromFP16(h uint16) float32 {
 	f := float16.Frombits(h).Float32()
 	if f != f {
 		return math.Float32frombits(math.Float32bits(f) | quiet)
@@ -124,10 +124,10 @@ func fromHalf(h uint16) float32 {
 // quiet is the bit of a NaN that does not signal.
 const quiet = 1 << 22
 
-// ToHalf rounds to fp16, to nearest, ties to even. Magnitudes of 65520 and above become
+// ToFP16 rounds to fp16, to nearest, ties to even. Magnitudes of 65520 and above become
 // infinity; a NaN stays a quiet one with the top of its payload. The bits agree with
 // x448/float16 and with the F16C instructions.
-func ToHalf(f float32) uint16 {
+func ToFP16(f float32) uint16 {
 	u := math.Float32bits(f)
 	sign, a := uint16(u>>16)&0x8000, u&0x7fffffff
 	switch {

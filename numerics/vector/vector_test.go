@@ -23,9 +23,9 @@ func equal(a, b float32) bool {
 func half(r *rand.Rand, kind int) float32 {
 	switch {
 	case kind == 0:
-		return fromHalf(uint16(r.IntN(0x7c00)) | uint16(r.IntN(2))<<15)
+		return fromFP16(uint16(r.IntN(0x7c00)) | uint16(r.IntN(2))<<15)
 	case kind == 1:
-		return fromHalf(ToHalf(float32(r.NormFloat64())))
+		return fromFP16(ToFP16(float32(r.NormFloat64())))
 	case kind == 2:
 		return float32(math.Ldexp(float64(r.IntN(7)-3), r.IntN(12)))
 	case r.IntN(6) == 0:
@@ -201,7 +201,7 @@ func TestEveryPatternWidensLikeThePortableCode(t *testing.T) {
 func TestNarrowRoundsToNearest(t *testing.T) {
 	var src []float32
 	for h := range 1 << 16 {
-		u := math.Float32bits(fromHalf(uint16(h)))
+		u := math.Float32bits(fromFP16(uint16(h)))
 		for d := uint32(0); d < 3; d++ {
 			src = append(src, math.Float32frombits(u+d-1), math.Float32frombits(u+1<<12+d-1))
 		}

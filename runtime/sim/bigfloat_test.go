@@ -178,8 +178,8 @@ func bigFloor(x *big.Float) *big.Float {
 	return y
 }
 
-// halfOf returns x rounded to fp16, ties to even; magnitudes from 65520 on are infinite.
-func halfOf(x *big.Float) float32 {
+// roundedFP16 returns x rounded to fp16, ties to even; magnitudes from 65520 on are infinite.
+func roundedFP16(x *big.Float) float32 {
 	const digits, least = 11, -24
 	if x.Sign() == 0 {
 		return 0

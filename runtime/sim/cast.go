@@ -80,9 +80,9 @@ func converter(from, to e5.StorageType) (rowConverter, error) {
 			}
 		}, nil
 	case from == e5.FP16 && integers[to].size > 0:
-		return integers[to].fromHalf, nil
+		return integers[to].fromFP16, nil
 	case to == e5.FP16 && integers[from].size > 0:
-		return integers[from].toHalf, nil
+		return integers[from].toFP16, nil
 	}
 	return nil, fmt.Errorf("cannot convert elements of %v to %v", from, to)
 }
@@ -118,8 +118,8 @@ var integers = map[e5.StorageType]integer{
 	},
 }
 
-// fromHalf truncates numbers of fp16 towards zero and clamps them to the range of the type; NaN becomes 0.
-func (t integer) fromHalf(dst, src []byte, n int) {
+// fromFP16 truncates numbers of fp16 towards zero and clamps them to the range of the type; NaN becomes 0.
+func (t integer) fromFP16(dst, src []byte, n int) {
 	for i := range n {
 		h := float16.Frombits(binary.LittleEndian.Uint16(src[2*i:]))
 		var b [4]byte
@@ -128,8 +128,8 @@ func (t integer) fromHalf(dst, src []byte, n int) {
 	}
 }
 
-// toHalf rounds integers to fp16. The conversion to fp32 rounds only integers that are infinite in fp16.
-func (t integer) toHalf(dst, src []byte, n int) {
+// toFP16 rounds integers to fp16. The conversion to fp32 rounds only integers that are infinite in fp16.
+func (t integer) toFP16(dst, src []byte, n int) {
 	for i := range n {
 		binary.LittleEndian.PutUint16(dst[2*i:], float16.Fromfloat32(float32(t.load(src[i*t.size:]))).Bits())
 	}

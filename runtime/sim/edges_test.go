@@ -19,9 +19,9 @@ import (
 	"github.com/zinc-compiler/zinc/target"
 )
 
-// everyHalf is a tensor of all fp16 patterns: the infinities, every NaN, both zeros, the subnormal numbers, the largest
+// everyFP16 is a tensor of all fp16 patterns: the infinities, every NaN, both zeros, the subnormal numbers, the largest
 // finite ones, and the bounds of an operation with their neighbours. Patterns for which except is true become zero.
-func everyHalf(except func(x float32) bool) interp.Tensor {
+func everyFP16(except func(x float32) bool) interp.Tensor {
 	t := interp.Tensor{Type: ir.TensorOf(ir.FP16, 16, 4096), Data: make([]byte, 2<<16)}
 	for i := range 1 << 16 {
 		binary.LittleEndian.PutUint16(t.Data[2*i:], uint16(i))
@@ -113,13 +113,13 @@ func TestEveryFP16OperandAgrees(t *testing.T) {
 			rows = append(rows, row{op, []any{"y", c}})
 		}
 	}
-	all := everyHalf(nil)
+	all := everyFP16(nil)
 	for i := range testform.Sample(len(rows), 12, 100) {
 		x := rows[i]
 		in := all
 		for _, l := range infinityRows {
 			if l.op == x.op && slices.Equal(l.args, x.args) {
-				in = everyHalf(l.except)
+				in = everyFP16(l.except)
 			}
 		}
 		t.Run(fmt.Sprint(x.op, x.args), func(t *testing.T) {
@@ -144,7 +144,7 @@ func TestEveryFP16OperandAgrees(t *testing.T) {
 
 // TestEveryFP16PairAgrees runs operations on two operands with every fp16 number and another one.
 func TestEveryFP16PairAgrees(t *testing.T) {
-	x := everyHalf(nil)
+	x := everyFP16(nil)
 	y := interp.Tensor{Type: x.Type, Data: make([]byte, len(x.Data))}
 	for _, op := range []string{"add", "sub", "mul", "maximum", "minimum"} {
 		g := irbuild.New(1)
@@ -189,7 +189,7 @@ func TestHardSwishOfEveryFP16Number(t *testing.T) {
 			if err := c.onEngine(); err != nil {
 				t.Fatal(err)
 			}
-			out, err := c.machine.Run(t.Context(), map[string]interp.Tensor{x.Name: everyHalf(nil)}, sim.Options{})
+			out, err := c.machine.Run(t.Context(), map[string]interp.Tensor{x.Name: everyFP16(nil)}, sim.Options{})
 			if err != nil {
 				t.Fatal(err)
 			}

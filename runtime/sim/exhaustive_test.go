@@ -188,7 +188,7 @@ func TestCurvesOnEveryFP16Number(t *testing.T) {
 			t.Errorf("%s has no reference", op.Name)
 		}
 	}
-	in := everyHalf(func(x float32) bool { return x-x != 0 })
+	in := everyFP16(func(x float32) bool { return x-x != 0 })
 	in.Type = ir.TensorOf(ir.FP16, 1, 1, 16, 4096) // of a rank that every operation takes
 	xs := in.Floats32()
 	stride := 5 // prime to the numbers of a binade
@@ -229,9 +229,9 @@ func TestCurvesOnEveryFP16Number(t *testing.T) {
 				if exact == nil {
 					continue
 				}
-				y := halfOf(exact)
-				if want[i] != y && want[i] != halfOf(mul(exact, bf(1+fp32Error))) &&
-					want[i] != halfOf(mul(exact, bf(1-fp32Error))) {
+				y := roundedFP16(exact)
+				if want[i] != y && want[i] != roundedFP16(mul(exact, bf(1+fp32Error))) &&
+					want[i] != roundedFP16(mul(exact, bf(1-fp32Error))) {
 					if bad++; bad < 4 {
 						t.Errorf("the interpreter's %s%v(%g) is %g, want %g", c.op, c.args, xs[i], want[i], y)
 					}
@@ -313,7 +313,7 @@ func TestPairsOfFP16Numbers(t *testing.T) {
 	case testing.Short():
 		n = 2
 	}
-	x := everyHalf(nil)
+	x := everyFP16(nil)
 	x.Type, x.Data = ir.TensorOf(ir.FP16, int64(16*run), 4096), bytes.Repeat(x.Data, run)
 	y := interp.Tensor{Type: x.Type, Data: make([]byte, len(x.Data))}
 	a := x.Floats32()
@@ -372,7 +372,7 @@ func checkPairs(t *testing.T, c *compiled, in map[string]interp.Tensor, a, b []f
 	w, e := want[name].Floats32(), got[name].Floats32()
 	for i := range a {
 		exact := f(float64(a[i]), float64(b[i]))
-		y := float32(numerics.Half(exact))
+		y := float32(numerics.FP16(exact))
 		if y != w[i] && (y == y || w[i] == w[i]) {
 			return fmt.Errorf("the interpreter's %s(%g, %g) is %g, want %g", op, a[i], b[i], w[i], y)
 		}

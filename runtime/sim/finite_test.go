@@ -59,7 +59,7 @@ func TestFactorsAndAddendsThatAreNotFinite(t *testing.T) {
 				t.Fatal(err)
 			}
 			for i, got := range out[y.Name].Floats32() {
-				if want := numerics.Half(c.want[i]); float64(got) != want {
+				if want := numerics.FP16(c.want[i]); float64(got) != want {
 					t.Errorf("%s: element %d is %g in mode %v, want %g", c.name, i, got, mode, want)
 				}
 			}

@@ -32,7 +32,7 @@ func divisors() []float64 {
 		}
 	}
 	for i, d := range ds {
-		ds[i] = numerics.Half(d)
+		ds[i] = numerics.FP16(d)
 	}
 	return ds
 }
@@ -44,13 +44,13 @@ func floorMod(x, y float64) (quotient, rest float32) {
 	if r != 0 && (r < 0) != (b < 0) {
 		q, r = q-1, r+b
 	}
-	return float32(numerics.Half(float64(q))), float32(numerics.Half(math.Ldexp(float64(r), -24)))
+	return float32(numerics.FP16(float64(q))), float32(numerics.FP16(math.Ldexp(float64(r), -24)))
 }
 
 // TestFloorsOfQuotientsAreExact divides every finite fp16 number by each of the divisors, as floor_div and mod,
 // wherever placement puts them, and counts the results that are not the exact ones.
 func TestFloorsOfQuotientsAreExact(t *testing.T) {
-	in := everyHalf(func(x float32) bool { return x-x != 0 })
+	in := everyFP16(func(x float32) bool { return x-x != 0 })
 	in.Type = ir.TensorOf(ir.FP16, 1, 1, 16, 4096)
 	xs := in.Floats32()
 	ds := divisors()

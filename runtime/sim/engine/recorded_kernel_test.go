@@ -59,7 +59,7 @@ func (c *kernelCase) pattern(n, from, payload int, fill uint16) []uint16 {
 // pad appends zeros to a multiple of 64 bytes.
 func pad(b []byte) []byte { return append(b, make([]byte, -len(b)&63)...) }
 
-func appendHalf(b []byte, h uint16) []byte { return binary.LittleEndian.AppendUint16(b, h) }
+func appendFP16(b []byte, h uint16) []byte { return binary.LittleEndian.AppendUint16(b, h) }
 
 // pack writes the constant section as the notes on recorded cases describe it.
 func (c *kernelCase) pack(w, bias []uint16) []byte {
@@ -100,13 +100,13 @@ func (c *kernelCase) pack(w, bias []uint16) []byte {
 func (c *kernelCase) body(b []byte, w, bias []uint16, first, lanes int) []byte {
 	for l := range lanes {
 		if c.bias {
-			b = appendHalf(b, bias[first+l])
+			b = appendFP16(b, bias[first+l])
 		}
 	}
 	if c.stride == 1 {
 		for r := range c.red {
 			for l := range lanes {
-				b = appendHalf(b, w[(first+l)*c.red+r])
+				b = appendFP16(b, w[(first+l)*c.red+r])
 			}
 		}
 		return b
@@ -127,7 +127,7 @@ func (c *kernelCase) body(b []byte, w, bias []uint16, first, lanes int) []byte {
 					if y < c.k && x < c.k && l < lanes {
 						if h := w[(first+l)*c.red+(ci*c.k+y)*c.k+x]; h&0x7fff != 0 {
 							mask |= 1 << (n % 8)
-							run = appendHalf(run, h)
+							run = appendFP16(run, h)
 						}
 					}
 					if n++; n%8 == 0 {

@@ -52,7 +52,7 @@ func (c *call) attend(masked func(t ir.Type, scores []field.Elem) []field.Elem) 
 	q, k, v := c.need(ir.ParamQuery), c.need(ir.ParamKey), c.need(ir.ParamValue)
 	out, n := c.op.Results[0].Type, q.Type.Rank()
 	rows, width, keys := q.Type.Shape[n-2], q.Type.Shape[n-1], k.Type.Shape[n-2]
-	scale := c.valuation.Scalar(numerics.Half(1 / math.Sqrt(float64(width))))
+	scale := c.valuation.Scalar(numerics.FP16(1 / math.Sqrt(float64(width))))
 	q.Elems = slices.Clone(q.Elems)
 	for i := range q.Elems {
 		q.Elems[i] = field.Mul(q.Elems[i], scale)

@@ -519,7 +519,7 @@ func (c *call) nearer(a, b []Tensor) bool {
 // register returns the element for a scalar constant that a register contains.
 func (c *call) register(name ir.ParamName) (field.Elem, bool) {
 	f, ok := ir.ArgFloat(c.op, name)
-	return c.valuation.Scalar(numerics.Half(f)), ok
+	return c.valuation.Scalar(numerics.FP16(f)), ok
 }
 
 // extent multiplies the dimensions at axes, or all dimensions if axes is nil.

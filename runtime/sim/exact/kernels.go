@@ -196,7 +196,7 @@ func divide(c *call) []Tensor {
 	if !y.IsConst() {
 		return exact()
 	}
-	half := func(i int) float64 { return numerics.Half(1 / y.Const.Float(int64(i))) }
+	half := func(i int) float64 { return numerics.FP16(1 / y.Const.Float(int64(i))) }
 	return c.either(by(func(i int, _ field.Elem) field.Elem { return c.valuation.Scalar(half(i)) }), exact,
 		by(func(i int, _ field.Elem) field.Elem { return field.Number(half(i)) }))
 }
@@ -218,7 +218,7 @@ func with(f func(c *call, n []float64) func(x field.Elem) field.Elem, names ...i
 			if !ok {
 				return nil
 			}
-			n = append(n, numerics.Half(v))
+			n = append(n, numerics.FP16(v))
 		}
 		g := f(c, n)
 		return c.pointwise(func(x []field.Elem) field.Elem { return g(x[0]) }, ir.ParamX)
@@ -342,7 +342,7 @@ func fill(c *call) []Tensor {
 	}
 	v := field.Number(f)
 	if c.op.Results[0].Type.DType == ir.FP16 {
-		v = field.Number(numerics.Half(f))
+		v = field.Number(numerics.FP16(f))
 	}
 	out := make([]field.Elem, c.op.Results[0].Type.Elems())
 	for i := range out {

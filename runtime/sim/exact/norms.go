@@ -72,7 +72,7 @@ func (c *call) magnitude(row []field.Elem, least float64) (most field.Elem, shif
 	for n := len(row); n > maxUnits; n /= 4 {
 		shift++
 	}
-	return c.Max(greatest(c, size), field.Number(numerics.Half(least))), shift
+	return c.Max(greatest(c, size), field.Number(numerics.FP16(least))), shift
 }
 
 // rootOfSquares is the root of the sum of squares: as it is, or of the elements divided by the largest magnitude, times
@@ -118,7 +118,7 @@ func unitNorm(c *call) []Tensor {
 			unit := field.Mul(inverse, field.Number(math.Ldexp(1, -shift)))
 			sum := field.Mul(sumOf(square)(c, row), field.Mul(unit, unit))
 			if eps > 0 {
-				e := field.Mul(c.valuation.Scalar(numerics.Half(math.Ldexp(root, -shift))), inverse)
+				e := field.Mul(c.valuation.Scalar(numerics.FP16(math.Ldexp(root, -shift))), inverse)
 				sum = field.Add(sum, field.Mul(e, e))
 			}
 			return field.Mul(unit, c.Rsqrt(sum))
@@ -132,7 +132,7 @@ func rootPool(c *call) []Tensor {
 		return nil
 	}
 	n := extent(a.Kernel, nil)
-	root, squares := c.valuation.Scalar(numerics.Half(math.Sqrt(float64(n)))), sumOf(square)
+	root, squares := c.valuation.Scalar(numerics.FP16(math.Sqrt(float64(n)))), sumOf(square)
 	return c.either(
 		func() []Tensor {
 			return c.pooled(a, true, func(c *call, row []field.Elem) field.Elem { return c.Sqrt(squares(c, row)) })
@@ -154,7 +154,7 @@ func responseNorm(c *call) []Tensor {
 		v, known := ir.ArgFloat(c.op, name)
 		numbers[i], ok = v, ok && known
 	}
-	alpha, beta, k := numbers[0], numbers[1], field.Number(numerics.Half(numbers[2]))
+	alpha, beta, k := numbers[0], numbers[1], field.Number(numerics.FP16(numbers[2]))
 	if !ok || !c.floats() || size < 1 {
 		return nil
 	}
@@ -176,8 +176,8 @@ func responseNorm(c *call) []Tensor {
 		}
 	}
 	alternatives := []func() []Tensor{near(field.Mul(field.Number(alpha), field.Inv(field.Int(size))))}
-	if root := numerics.Half(math.Sqrt(factor)); root > 0 {
-		square, rest := field.Number(root*root), field.Number(numerics.Half(factor/(root*root)))
+	if root := numerics.FP16(math.Sqrt(factor)); root > 0 {
+		square, rest := field.Number(root*root), field.Number(numerics.FP16(factor/(root*root)))
 		alternatives = append(alternatives, near(field.Mul(square, rest)))
 	}
 	return c.either(alternatives...)
@@ -194,5 +194,5 @@ func (c *call) inversePower(x field.Elem, n float64) field.Elem {
 		r := c.Rsqrt(x)
 		return field.Mul(r, c.Sqrt(r))
 	}
-	return c.exp(field.Mul(c.valuation.Scalar(numerics.Half(-n)), c.log(x)))
+	return c.exp(field.Mul(c.valuation.Scalar(numerics.FP16(-n)), c.log(x)))
 }

@@ -9,7 +9,7 @@ import (
 )
 
 // log2E and ln2 are the factors that the engine applies before a power of two and after a logarithm.
-var log2E, ln2 = numerics.Half(math.Log2E), numerics.Half(math.Ln2)
+var log2E, ln2 = numerics.FP16(math.Log2E), numerics.FP16(math.Ln2)
 
 // rounded records the element of the number that f was rounded from. 1 is always itself: registers contain it where
 // nothing is multiplied.
@@ -30,7 +30,7 @@ func (n *Valuation) share(count int64) {
 	}
 	e := field.Inv(field.Int(count))
 	f := 1 / float64(count)
-	n.rounded(numerics.Half(f), e)
+	n.rounded(numerics.FP16(f), e)
 	n.rounded(float64(float32(f)), e)
 }
 
@@ -76,7 +76,7 @@ func (n *Valuation) implied(f *ir.Func) {
 	}
 	if exponential {
 		for _, s := range scales {
-			n.rounded(numerics.Half(numerics.Half(s)*log2E), field.Mul(n.Scalar(s), field.Number(log2E)))
+			n.rounded(numerics.FP16(numerics.FP16(s)*log2E), field.Mul(n.Scalar(s), field.Number(log2E)))
 		}
 	}
 }

@@ -73,7 +73,7 @@ func (c *call) inverses(t Tensor, of *ir.Const) []Tensor {
 	of16 := func(e func(f float64) field.Elem) Tensor {
 		r := Tensor{t.Type, make([]field.Elem, len(t.Elems))}
 		for i := range r.Elems {
-			r.Elems[i] = e(numerics.Half(1 / of.Float(int64(i))))
+			r.Elems[i] = e(numerics.FP16(1 / of.Float(int64(i))))
 		}
 		return r
 	}

@@ -25,7 +25,7 @@ func (c *call) activation(name ir.ParamName, absent string) func(x field.Elem) f
 	case "relu":
 		return func(x field.Elem) field.Elem { return c.Max(x, 0) }
 	case "sigmoid_hard", "hard_sigmoid":
-		return curve(ir.OpSigmoidHard, numerics.Half(0.2), 0.5)
+		return curve(ir.OpSigmoidHard, numerics.FP16(0.2), 0.5)
 	case "linear":
 		return func(x field.Elem) field.Elem { return x }
 	}
@@ -177,7 +177,7 @@ func lstm(c *call) []Tensor {
 	if l == nil || gate == nil || cellGate == nil || activation == nil || c.op.Arg(ir.ParamClip) != nil && !clipped {
 		return nil
 	}
-	most := field.Number(numerics.Half(limit))
+	most := field.Number(numerics.FP16(limit))
 	return l.run(func(r *direction, t int) {
 		fromH := l.linear(r.h, r.hh, l.hidden, 4)
 		h, cell := make([]field.Elem, len(r.h)), make([]field.Elem, len(r.h))

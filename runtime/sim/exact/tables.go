@@ -171,7 +171,7 @@ func (t *Valuation) function(k *ir.Curve, params []float64) func(field.Elem) fie
 	f := t.made[name]
 	if f == nil {
 		c := curveOf(k, params)
-		if f = t.piecewise(func(i int) float64 { return numerics.Half(c(i)) }); f == nil {
+		if f = t.piecewise(func(i int) float64 { return numerics.FP16(c(i)) }); f == nil {
 			f = t.named(t.fs, t.register(name, c))
 		}
 		t.made[name] = f

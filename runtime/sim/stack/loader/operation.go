@@ -24,7 +24,7 @@ var classes = []class{
 	{2, "Pooling", func(t *td.Task) bool { return t.Planar().Reduces() && window(t) }},
 	{20, "Reduction", func(t *td.Task) bool { return t.Planar().Reduces() }},
 	{5, "ScaledElementWise", func(t *td.Task) bool {
-		return planar(t) && (t.Get(td.PEScale) != td.HalfOne || t.Get(td.PEBias) != 0)
+		return planar(t) && (t.Get(td.PEScale) != td.FP16One || t.Get(td.PEBias) != 0)
 	}},
 	{4, "ElementWise", planar},
 	{69, "NEMatMul", func(t *td.Task) bool { return t.Multiplies() && t.On(td.KernelSurface) }},

@@ -2,15 +2,15 @@ package weights
 
 import "math"
 
-// halfShift is the number of bits by which a binary64 mantissa is longer than that
-// of fp16; halfBias is the difference of their exponents' biases.
+// mantissaShift is the number of bits by which a binary64 mantissa is longer than that
+// of fp16; exponentBias is the difference of their exponents' biases.
 const (
-	halfShift = 52 - 10
-	halfBias  = 1023 - 15
+	mantissaShift = 52 - 10
+	exponentBias  = 1023 - 15
 )
 
-// FromHalf widens fp16 bits; the result is exact.
-func FromHalf(h uint16) float64 {
+// FromFP16 widens fp16 bits; the result is exact.
+func FromFP16(h uint16) float64 {
 	sign, exp, man := uint64(h&0x8000)<<48, uint64(h>>10&0x1f), uint64(h&0x3ff)
 	switch exp {
 	case 0:
@@ -21,11 +21,11 @@ func FromHalf(h uint16) float64 {
 		}
 		return math.Float64frombits(sign | 0x7ff<<52)
 	}
-	return math.Float64frombits(sign | (exp+halfBias)<<52 | man<<halfShift)
+	return math.Float64frombits(sign | (exp+exponentBias)<<52 | man<<mantissaShift)
 }
 
-// ToHalf rounds to the nearest fp16, ties to even, in one step from binary64.
-func ToHalf(v float64) uint16 {
+// ToFP16 rounds to the nearest fp16, ties to even, in one step from binary64.
+func ToFP16(v float64) uint16 {
 	var sign uint16
 	if math.Signbit(v) {
 		sign, v = 0x8000, -v
@@ -41,6 +41,6 @@ func ToHalf(v float64) uint16 {
 		return sign | uint16(math.RoundToEven(v*0x1p24))
 	}
 	b := math.Float64bits(v)
-	b += 1<<(halfShift-1) - 1 + b>>halfShift&1 // ties to even; carries into the exponent
-	return sign | uint16(b>>halfShift-halfBias<<10)
+	b += 1<<(mantissaShift-1) - 1 + b>>mantissaShift&1 // ties to even; carries into the exponent
+	return sign | uint16(b>>mantissaShift-exponentBias<<10)
 }
