@@ -144,7 +144,7 @@ func TestLastPassBeforeAFault(t *testing.T) {
 func TestPanicAfterThePasses(t *testing.T) {
 	defer func() {
 		p, ok := recover().(*Panic)
-		if !ok || p.Value != "planted" || LastPass(p) == "" {
+		if !ok || p.Value != "injected" || LastPass(p) == "" {
 			t.Errorf("%v", p)
 		}
 	}()
@@ -152,7 +152,7 @@ func TestPanicAfterThePasses(t *testing.T) {
 	g.Output(g.Op("relu", "x", g.Input(1, 8, 4, 4)))
 	_, err := All(t.Context(), g.Program(), Options{Target: target.H13, Progress: func(stage string, _, _ int) {
 		if stage == "lower" {
-			panic("planted")
+			panic("injected")
 		}
 	}})
 	t.Error("no panic:", err)

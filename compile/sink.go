@@ -27,7 +27,8 @@ type Sink struct {
 	// that of Plan. It serves to compare ways to write a model: it is cheaper than Report and checks less.
 	Estimate func(*Report) error
 
-	// Procedure receives each procedure as it is lowered. It has Tasks, Stores and Held only if there is a Function.
+	// Procedure receives each procedure as it is lowered. Only if there is a Function, it has Tasks, Stores and
+	// Materialised.
 	Procedure func(*lower.Procedure) error
 	// Container stores the container, which has size bytes: it calls write with the place that they go to, and returns
 	// them, for example as a mapped file, or nil if nobody reads them. Without it only their hash is computed.

@@ -375,7 +375,7 @@ func (e *encoder) l2Streams() {
 	}
 	e.flag(td.Input2ReLU, e.pe != nil && e.pe.clamp2)
 	if e.src[0].where == byDMA {
-		put(e, td.SrcType, either(e.keeps || e.rowAgain, td.SourceStays, td.SourceThrough))
+		put(e, td.SrcType, either(e.keeps || e.rowAgain, td.SourceResident, td.SourceThrough))
 	}
 	e.set(td.SrcDependent, e.deps.inStep)
 	e.set(td.SrcCfgRest, e.deps.source)

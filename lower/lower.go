@@ -28,7 +28,7 @@ type Segment struct {
 	// Emit, if set, is called with each task in order, the kernel-DMA lanes whose base address points into the constant
 	// section, and the number of tasks that follow. A task stays as it is until the next call.
 	Emit func(t *td.Task, relocs []int, follow int) error
-	// Keep fills in Procedure.Tasks, Stores and Held, which take as much memory as the program.
+	// Keep fills in Procedure.Tasks, Stores and Materialised, which take as much memory as the program.
 	Keep bool
 }
 
@@ -88,10 +88,10 @@ type Procedure struct {
 	// Constants lists what the segment's operations read of the constant section, in the order of lowering, if the
 	// section is tracked.
 	Constants []ConstantUse
-	// Stores lists where tasks put their results, and Held where the values of the segment's operations are, in buffers
-	// as planned.
-	Stores []Store
-	Held   []Held
+	// Stores lists where tasks put their results, and Materialised where the values of the segment's operations are, in
+	// buffers as planned.
+	Stores       []Store
+	Materialised []Materialised
 }
 
 // TableUse is a lookup table that an operation's tasks use.

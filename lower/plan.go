@@ -72,7 +72,7 @@ func (b *builder) procedure(seg *Segment) (*Procedure, error) {
 		Infos: make([]TaskInfo, 0, len(b.drafts)),
 	}
 	if seg.Keep {
-		p.Stores, p.Held = b.heldValues(seg)
+		p.Stores, p.Materialised = b.materialised(seg)
 	}
 	b.vals = nil
 	var last [2]td.Task // unless tasks are kept: Emit may read a task until the next one is emitted

@@ -46,16 +46,16 @@ func (s *Store) Rows(extent [5]int, f func(element, n int, at, step int64)) {
 	}
 }
 
-// Held is where a value that tasks compute is in its buffer.
-type Held struct {
+// Materialised is where a value that tasks compute is in its buffer.
+type Materialised struct {
 	Value  *ir.Value
 	Buffer int
 	surf   *surf
 }
 
 // Room returns the bytes of the buffer that the value needs, from the buffer's first byte on.
-func (h *Held) Room() int64 {
-	s := h.surf
+func (m *Materialised) Room() int64 {
+	s := m.surf
 	inter, elem := max(s.inter, 1), s.buf.elemBytes()
 	n, last := len(s.dims), s.off+s.pix*elem
 	for axis, d := range s.dims {
@@ -75,8 +75,8 @@ func (h *Held) Room() int64 {
 
 // Rows calls f for every row of the value, in row-major order, with its first element and that element's byte offset in
 // the buffer; its n elements are step bytes apart.
-func (h *Held) Rows(f func(element, n int, at, step int64)) {
-	s := h.surf
+func (m *Materialised) Rows(f func(element, n int, at, step int64)) {
+	s := m.surf
 	inter, elem := max(s.inter, 1), s.buf.elemBytes()
 	n, i := len(s.dims), 0
 	var walk func(axis int, at int64)
@@ -97,10 +97,10 @@ func (h *Held) Rows(f func(element, n int, at, step int64)) {
 	walk(0, s.off+s.pix*elem)
 }
 
-// heldValues returns the stores of the tasks, and the values of the segment that are in buffers which tasks write, in
+// materialised returns the stores of the tasks, and the values of the segment that are in buffers which tasks write, in
 // the order of their operations. A result that is copied to its port is listed there as well. A value that its reader
 // clamps is not stored.
-func (b *builder) heldValues(seg *Segment) (stores []Store, held []Held) {
+func (b *builder) materialised(seg *Segment) (stores []Store, values []Materialised) {
 	number := map[*buffer]int{}
 	for i, d := range b.drafts {
 		o := &d.dst
@@ -126,13 +126,13 @@ func (b *builder) heldValues(seg *Segment) (stores []Store, held []Held) {
 				continue
 			}
 			if n, ok := number[s.buf]; ok {
-				held = append(held, Held{v, n, s})
+				values = append(values, Materialised{v, n, s})
 			}
 			port := b.outs[v]
 			if n, ok := number[port]; ok && port != s.buf {
-				held = append(held, Held{v, n, inBuffer(port, tensorDims(v.Type))})
+				values = append(values, Materialised{v, n, inBuffer(port, tensorDims(v.Type))})
 			}
 		}
 	}
-	return stores, held
+	return stores, values
 }

@@ -127,8 +127,8 @@ func newComparison(ctx context.Context, f *compile.Function, o *Options) *compar
 	materialised, stored, byOp := c.materialised, c.stored, map[*ir.Op][]lower.TableUse{}
 	byName, byKind := map[string][]lower.TableUse{}, map[string][]lower.TableUse{}
 	for _, p := range f.Procedures {
-		for i := range p.Held {
-			v := p.Held[i].Value
+		for i := range p.Materialised {
+			v := p.Materialised[i].Value
 			materialised[v.Name] = true
 			if v.Type.DType == ir.FP16 {
 				stored[v.Name]++

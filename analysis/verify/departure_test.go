@@ -85,9 +85,9 @@ func TestFirstDepartureNamesTheChangedTask(t *testing.T) {
 		t.Fatal(err)
 	}
 	proc := r.Functions[0].Procedures[0]
-	if proc.Resident == 0 || len(proc.Held) < len(proc.Tasks) {
+	if proc.Resident == 0 || len(proc.Materialised) < len(proc.Tasks) {
 		t.Fatalf("%d tasks, %d values, %d of them in L2: the test needs a value per task and one in L2",
-			len(proc.Tasks), len(proc.Held), proc.Resident)
+			len(proc.Tasks), len(proc.Materialised), proc.Resident)
 	}
 	if res := checked(t, r, opened(t, written)); res.First != nil || res.Statements < 4 || !res.Pass {
 		t.Fatalf("as compiled: %+v", res)
@@ -197,7 +197,7 @@ func TestDepartureAtAPort(t *testing.T) {
 // TestDepartureOfAnOutput removes what is known about the values of tasks, so that only the output is compared.
 func TestDepartureOfAnOutput(t *testing.T) {
 	r := reshaped(t)
-	r.Functions[0].Procedures[0].Held = nil
+	r.Functions[0].Procedures[0].Materialised = nil
 	good, err := r.Pair()
 	if err != nil {
 		t.Fatal(err)

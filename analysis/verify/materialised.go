@@ -10,23 +10,23 @@ import (
 
 // materialised is a value that tasks of the engine wrote.
 type materialised struct {
-	t    interp.Tensor
-	by   *watcher
-	held *lower.Held
-	last int // the last task that wrote to the buffer
+	t     interp.Tensor
+	by    *watcher
+	value *lower.Materialised
+	last  int // the last task that wrote to the buffer
 }
 
 // task returns the task that wrote an element last. Padding that no task wrote counts for the last task of the buffer.
 func (h *materialised) task(element int) int {
 	place := int64(-1)
-	h.held.Rows(func(i, n int, at, step int64) {
+	h.value.Rows(func(i, n int, at, step int64) {
 		if i <= element && element < i+n {
 			place = at + int64(element-i)*step
 		}
 	})
 	for task := h.last; task >= 0; task-- {
 		s, wrote := h.by.stores[task], false
-		if s == nil || s.Buffer != h.held.Buffer {
+		if s == nil || s.Buffer != h.value.Buffer {
 			continue
 		}
 		s.Rows(h.by.extents[task], func(_, n int, at, step int64) {
@@ -46,7 +46,7 @@ type watcher struct {
 	stores  map[int]*lower.Store // by task
 	extents map[int][5]int       // of the results of the tasks so far
 	buffer  map[int][]uint16     // the elements of each buffer
-	whole   map[int][]int        // by task, the values that are complete once it has run, as indices of p.Held
+	whole   map[int][]int        // by task, the values that are complete once it has run, as indices of p.Materialised
 	room    map[int]int64        // bytes of each buffer that contains values
 }
 
@@ -65,13 +65,13 @@ func watch(p *lower.Procedure) *watcher {
 		w.stores[s.Task] = s
 		last[s.Buffer] = s.Task
 	}
-	for i := range p.Held {
-		if p.Held[i].Value.Type.DType != ir.FP16 {
+	for i := range p.Materialised {
+		if p.Materialised[i].Value.Type.DType != ir.FP16 {
 			continue
 		}
-		b := p.Held[i].Buffer
+		b := p.Materialised[i].Buffer
 		w.whole[last[b]] = append(w.whole[last[b]], i)
-		w.room[b] = max(w.room[b], p.Held[i].Room())
+		w.room[b] = max(w.room[b], p.Materialised[i].Room())
 	}
 	return w
 }
@@ -107,13 +107,13 @@ func (w *watcher) write(task int, extent [5]int, patterns []uint16) {
 func (w *watcher) finish(task int, see func(v *ir.Value, h *materialised) error) error {
 	whole := make([]*materialised, len(w.whole[task]))
 	for k, i := range w.whole[task] {
-		whole[k] = w.read(&w.p.Held[i], task)
+		whole[k] = w.read(&w.p.Materialised[i], task)
 	}
 	if len(whole) > 0 {
 		delete(w.buffer, w.stores[task].Buffer)
 	}
 	for k, i := range w.whole[task] {
-		if err := see(w.p.Held[i].Value, whole[k]); err != nil {
+		if err := see(w.p.Materialised[i].Value, whole[k]); err != nil {
 			return err
 		}
 	}
@@ -121,16 +121,16 @@ func (w *watcher) finish(task int, see func(v *ir.Value, h *materialised) error)
 }
 
 // read returns a value from its buffer, in which memory that no task wrote is zero, as padding should be.
-func (w *watcher) read(held *lower.Held, last int) *materialised {
-	from := w.buffer[held.Buffer]
-	data := make([]byte, held.Value.Type.Bytes())
-	held.Rows(func(i, n int, at, step int64) {
+func (w *watcher) read(value *lower.Materialised, last int) *materialised {
+	from := w.buffer[value.Buffer]
+	data := make([]byte, value.Value.Type.Bytes())
+	value.Rows(func(i, n int, at, step int64) {
 		row, patterns := data[min(2*i, len(data)):min(2*(i+n), len(data))], from[min(int(at/2), len(from)):]
 		for k := 0; len(row) >= 2 && k < len(patterns); k += int(step / 2) {
 			binary.LittleEndian.PutUint16(row, patterns[k])
 			row = row[2:]
 		}
 	})
-	t := interp.Tensor{Type: held.Value.Type, Data: data}
-	return &materialised{t: t, by: w, held: held, last: last}
+	t := interp.Tensor{Type: value.Value.Type, Data: data}
+	return &materialised{t: t, by: w, value: value, last: last}
 }

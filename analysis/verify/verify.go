@@ -263,8 +263,8 @@ func (c *comparison) observe(ctx context.Context, m, engine *sim.Machine, throug
 	}
 	bytes := int64(0)
 	for _, p := range f.Procedures {
-		for i := range p.Held {
-			bytes += materialisedBytes * max(p.Held[i].Value.Type.Elems(), 0)
+		for i := range p.Materialised {
+			bytes += materialisedBytes * max(p.Materialised[i].Value.Type.Elems(), 0)
 		}
 	}
 	if err := memlimit.Room(bytes); err != nil {

@@ -215,7 +215,7 @@ func (c *checker) stage(t *td.Task, a *access) {
 	}
 	l := &access{onchip, a.memory}
 	tall := int64(t.Get(td.TileHeight))
-	retained := a.Stream == &td.Streams[td.StreamSource1] && td.SourceType(t.Get(td.SrcType)) == td.SourceStays
+	retained := a.Stream == &td.Streams[td.StreamSource1] && td.SourceType(t.Get(td.SrcType)) == td.SourceResident
 	whole := tall == 0 || tall >= t.Extent(td.Hout) || retained
 	if !whole {
 		l.Count[td.AxisRow] = min(l.Count[td.AxisRow], tall)

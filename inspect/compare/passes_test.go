@@ -160,7 +160,7 @@ func TestVersionsOfZincAreCompared(t *testing.T) {
 	}
 	own := request(folded(t))
 	own.Compiler = compile.Version
-	t.Run("planted", func(t *testing.T) {
+	t.Run("injected", func(t *testing.T) {
 		r := compared(t, opened(t, by(exe)), opened(t, own), Options{})
 		if len(r.Changes) != 1 || lines(r.Changes)[0] != "settings: compiler version changed" ||
 			r.Changes[0].Details[0] != "9.8.7 -> "+compile.Version {

@@ -203,12 +203,12 @@ type SourceType uint32
 
 // Types of sources.
 const (
-	SourceStays   SourceType = 1
-	SourceThrough SourceType = 2
+	SourceResident SourceType = 1
+	SourceThrough  SourceType = 2
 )
 
 func sourceTypes() []Value {
-	return []Value{{V: uint32(SourceStays), Word: "stays in L2 for later tasks"},
+	return []Value{{V: uint32(SourceResident), Word: "stays in L2 for later tasks"},
 		{V: uint32(SourceThrough), Word: "passes through"}}
 }
 

@@ -13,7 +13,7 @@ import (
 	"github.com/zinc-compiler/zinc/internal/test/irbuild"
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/transform/reduce"
-	"github.com/zinc-compiler/zinc/transform/reduce/planted"
+	"github.com/zinc-compiler/zinc/transform/reduce/wrongkernel"
 )
 
 // TestLargestModel plants a kernel that is wrong for one statement of a real model
@@ -55,7 +55,7 @@ func reducePlanted(t *testing.T, p *ir.Program, broken string) {
 	r, err := reduce.Run(t.Context(), p, reduce.Options{
 		Jobs: 2,
 		Interesting: func(ctx context.Context, c *reduce.Candidate) (bool, error) {
-			return planted.Differs(ctx, c.Program(), broken)
+			return wrongkernel.Differs(ctx, c.Program(), broken)
 		},
 	})
 	if err != nil {
@@ -83,7 +83,7 @@ func reducePlanted(t *testing.T, p *ir.Program, broken string) {
 	if err := ir.Verify(small.Program); err != nil {
 		t.Error(err)
 	}
-	if yes, err := planted.Differs(t.Context(), small.Program, broken); !yes || err != nil {
+	if yes, err := wrongkernel.Differs(t.Context(), small.Program, broken); !yes || err != nil {
 		t.Errorf("the text of the result is not interesting: %v, %v", yes, err)
 	}
 }

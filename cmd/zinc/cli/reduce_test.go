@@ -11,21 +11,21 @@ import (
 
 	"github.com/zinc-compiler/zinc/frontend"
 	"github.com/zinc-compiler/zinc/internal/shareddir"
-	"github.com/zinc-compiler/zinc/transform/reduce/planted"
+	"github.com/zinc-compiler/zinc/transform/reduce/wrongkernel"
 )
 
-// plantedResult is the value whose kernel is wrong in TestReduceWithExternalScript.
-const plantedResult = "x_279_cast_fp16"
+// wrongResult is the value whose kernel is wrong in TestReduceWithExternalScript.
+const wrongResult = "x_279_cast_fp16"
 
-// plantedMain is the program that the script of TestReduceWithExternalScript runs: exit status
+// wrongKernelMain is the program that the script of TestReduceWithExternalScript runs: exit status
 // 0 when the model at its argument shows the wrong kernel.
-func plantedMain() {
+func wrongKernelMain() {
 	m, err := frontend.Open(os.Args[1], frontend.Options{})
 	if err != nil {
 		os.Exit(2)
 	}
 	defer m.Close()
-	if yes, err := planted.Differs(context.Background(), m.Program, plantedResult); err != nil || !yes {
+	if yes, err := wrongkernel.Differs(context.Background(), m.Program, wrongResult); err != nil || !yes {
 		os.Exit(1)
 	}
 	os.Exit(0)
@@ -67,7 +67,7 @@ func TestReduceWithExternalScript(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer m.Close()
-	if yes, err := planted.Differs(t.Context(), m.Program, plantedResult); !yes || err != nil {
+	if yes, err := wrongkernel.Differs(t.Context(), m.Program, wrongResult); !yes || err != nil {
 		t.Errorf("the result does not show the wrong kernel: %v", err)
 	}
 }

@@ -131,9 +131,9 @@ func TestPanicInPassLeavesResumableIRText(t *testing.T) {
 
 	row := ir.Forms("tanh")[0]
 	fold := row.Fold
-	row.Fold = func(*ir.Op) ([]*ir.Const, error) { panic("planted") }
+	row.Fold = func(*ir.Op) ([]*ir.Const, error) { panic("injected") }
 	defer func() { row.Fold = fold }()
-	const fault = "pass fold-constants on function main: planted"
+	const fault = "pass fold-constants on function main: injected"
 	if status, msg := zinc("m.mil", "--td-form=full", "-o", "x.hwx"); status != statusInternal ||
 		!strings.Contains(msg, fault) {
 		t.Fatalf("status %d: %s", status, msg)

@@ -1,4 +1,4 @@
-// Package planted runs programs with one wrong kernel, for tests of tools that search for faults.
+// Package wrongkernel runs programs with one wrong kernel, for tests of tools that search for faults.
 //
 // It reports whether the outputs of a program, computed by the interpreter with the wrong kernel, differ from those of
 // the interpreter.
@@ -7,4 +7,4 @@
 // part of a split, gated by a sigmoid, with the first part (a gated linear unit),
 // and its result has a given name; the same operation on other operands is right.
 // Inputs follow from the names and a fixed seed.
-package planted
+package wrongkernel

@@ -1,4 +1,4 @@
-package planted
+package wrongkernel
 
 import (
 	"context"
