@@ -162,7 +162,8 @@ func (s *State) asHalf(op *ir.Op, err error) error {
 	return err
 }
 
-func (s *State) valueInFP16(op *ir.Op, v *ir.Value, fp16, made map[*ir.Value]*ir.Value, casts *[]*ir.Op) (*ir.Value, error) {
+func (s *State) valueInFP16(op *ir.Op, v *ir.Value, fp16, made map[*ir.Value]*ir.Value, casts *[]*ir.Op) (
+	*ir.Value, error) {
 	if h := fp16[v]; h != nil {
 		return h, nil
 	}

@@ -356,8 +356,8 @@ func origin(c *witness.Cut) string {
 	case c.Factor == 0:
 		return "its operands are in their intervals; no input of the whole model is known to produce them"
 	}
-	return "its operands have ranges up to " + factor(float64(c.Factor)) + " times as wide as in recorded runs, within " +
-		"their intervals; no input of the whole model is known to produce them"
+	return "its operands have ranges up to " + factor(float64(c.Factor)) + " times as wide as in recorded runs, " +
+		"within their intervals; no input of the whole model is known to produce them"
 }
 
 // run prints the command that repeats a finding whose inputs were written.
