@@ -25,6 +25,7 @@ type Plan struct {
 	Rows     []Row     // in program order, the operations of nested blocks after the one that has them
 	Segments []Segment // of the function's own block, in order
 	Gain     Gain
+	Spare    float64  // milliseconds that the best run of operations elsewhere would save on the engine, -1 for none
 	Near     []Near   // answers that change within an interval that is not known
 	Moves    []Move   // what would change the answer
 	Notes    []string // what is not known about this program
@@ -100,7 +101,6 @@ type forecaster struct {
 type chain struct {
 	rows  []int // indices into Plan.Rows
 	steps []step
-	would []Cost // of each step, the cost on the engine if it could run there
 	edges []edge
 	way   *way
 }
@@ -139,6 +139,7 @@ func Forecast(ctx context.Context, p *ir.Program, o Options) (*Plan, error) {
 	fc.weigh()
 	fc.plan.Segments = fc.segments()
 	fc.plan.Gain = fc.gain()
+	fc.plan.Spare = fc.spare()
 	fc.plan.Near = fc.near()
 	fc.plan.Moves = fc.movers()
 	fc.note(f)
@@ -198,14 +199,13 @@ func (fc *forecaster) add(c *chain, op *ir.Op, row Row) {
 		}
 		c.edges = append(c.edges, e)
 	}
-	fc.append(c, row, s, ms[Engine])
+	fc.append(c, row, s)
 }
 
-// append adds a row and its step. would is what it would take on the engine.
-func (fc *forecaster) append(c *chain, row Row, s step, would float64) {
+// append adds a row and its step.
+func (fc *forecaster) append(c *chain, row Row, s step) {
 	c.rows = append(c.rows, len(fc.plan.Rows))
 	c.steps = append(c.steps, s)
-	c.would = append(c.would, fc.stepCost(Engine, would))
 	fc.plan.Rows = append(fc.plan.Rows, row)
 }
 
@@ -283,7 +283,7 @@ func (fc *forecaster) repairs(c *chain, op *ir.Op, depth int) {
 				s[b] = fc.stepCost(b, ms[b])
 			}
 		}
-		fc.append(c, row, s, ms[Engine])
+		fc.append(c, row, s)
 	}
 }
 
@@ -339,8 +339,8 @@ func (fc *forecaster) note(f *ir.Func) {
 		add("inputs have ranges of shapes, which no dump shows; the forecast is for the default shapes")
 	}
 	if fc.allowed.Has(GPU) && !fc.modelled.Has(GPU) {
-		add("the GPU is allowed, but its costs on the %s are not known: no operation is forecast to run there",
-			p.Rules.Chip)
+		add("the GPU is allowed, but its costs on the %s are not known: no operation is forecast to run there%s",
+			p.Rules.Chip, fc.slow())
 	}
 	unknown, recurrent, states := 0, 0, 0
 	for i := range p.Rows {
@@ -366,4 +366,23 @@ func (fc *forecaster) note(f *ir.Func) {
 	if states > 0 {
 		add("reads and writes of states were not seen in a dump; they count by bytes")
 	}
+}
+
+// slow names what the CPU takes so long for that the GPU may be chosen instead, as text to append.
+func (fc *forecaster) slow() string {
+	var worst *Row
+	n := 0
+	for i := range fc.plan.Rows {
+		r := &fc.plan.Rows[i]
+		if r.Chosen.Device() == CPU && r.Supported.Has(GPU) && r.Time() > fc.plan.Gain.Visit {
+			if n++; worst == nil || r.Time() > worst.Time() {
+				worst = r
+			}
+		}
+	}
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprintf(", though it may take over %s that the CPU needs long for: %s, %.3f ms",
+		diag.Count(n, "operation", "operations"), worst.place(), worst.Time())
 }

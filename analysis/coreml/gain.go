@@ -16,17 +16,17 @@ type Gain struct {
 	Best   float64 // the cheapest way
 	CPU    float64 // the cheapest way without the engine
 	Engine float64 // the cheapest way with an operation on the engine, +Inf if none can run there
-	Change float64 // one visit of the engine: there and back
+	Visit  float64 // what one visit of the engine costs: there and back
 }
 
-// Saved returns what the engine saves in all, without the changes that it costs: at least Change if it is used.
-func (g Gain) Saved() float64 { return g.CPU - g.Engine + g.Change }
+// Saved returns what the best use of the engine saves before the cost of one visit.
+func (g Gain) Saved() float64 { return g.CPU - g.Engine + g.Visit }
 
 // Margin returns how far the best use of the engine is above the cost of reaching it, negative below.
 func (g Gain) Margin() float64 { return g.CPU - g.Engine }
 
-// possible reports whether some operation can run on the engine.
-func (g Gain) possible() bool { return !math.IsInf(g.Engine, 1) }
+// Possible reports whether some operation can run on the engine.
+func (g Gain) Possible() bool { return !math.IsInf(g.Engine, 1) }
 
 func (fc *forecaster) gain() Gain {
 	c := fc.program
@@ -36,7 +36,7 @@ func (fc *forecaster) gain() Gain {
 		Best:   c.way.best.MS(),
 		CPU:    cheapest(without(c.steps, Engine), &fc.moves).best.MS(),
 		Engine: math.Inf(1),
-		Change: to + back,
+		Visit:  to + back,
 	}
 	if u := c.way.using(Engine); u != never {
 		g.Engine = u.MS()
@@ -87,4 +87,22 @@ func (fc *forecaster) reach(i, j int) float64 {
 		to = At(c.way.chosen[j])
 	}
 	return fc.moves[from][c.way.chosen[i]].MS() + fc.moves[c.way.chosen[j-1]][to].MS()
+}
+
+// spare returns what the best run of operations that the engine can run, and that are not there, would save there.
+func (fc *forecaster) spare() float64 {
+	c := fc.program
+	best, run := Cost(-1), Cost(0)
+	for i, s := range c.steps {
+		if s[Engine] == never || c.way.chosen[i] == Engine {
+			run = 0
+			continue
+		}
+		run = max(0, run+min(s[ClassicCPU], s[BNNS])-s[Engine])
+		best = max(best, run)
+	}
+	if best < 0 {
+		return -1
+	}
+	return best.MS()
 }

@@ -11,8 +11,18 @@ import (
 
 // Move is a change of the program that would change the answer.
 type Move struct {
-	What   string // such as "without cumsum (2 operations, first on line 12)"
-	Engine int    // the program's operations that would then run on the engine
+	What   string  `json:"what"`               // such as "without the 2 cumsum operations, line 12"
+	Engine int     `json:"engine_ops"`         // operations that would then run on the engine
+	Saves  float64 `json:"saves_us,omitempty"` // estimated time that it saves besides that of the operations themselves
+}
+
+// String returns a line of text.
+func (m Move) String() string {
+	s := fmt.Sprintf("%s: %s on the engine", m.What, diag.Count(m.Engine, "operation", "operations"))
+	if m.Saves > 0 {
+		s += fmt.Sprintf(", and %.3f ms less besides their own time", m.Saves/1e3)
+	}
+	return s
 }
 
 // maxMoves bounds the operations whose absence is tried, by what each would bring.
@@ -26,7 +36,7 @@ func (fc *forecaster) movers() []Move {
 	return append(fc.withoutRefused(), fc.work()...)
 }
 
-// withoutRefused tries the program as if the engine ran the operations that it refuses, one kind after the other.
+// withoutRefused tries the program without the operations that the engine refuses, one kind after the other.
 func (fc *forecaster) withoutRefused() (out []Move) {
 	type group struct {
 		kind  string
@@ -51,20 +61,32 @@ func (fc *forecaster) withoutRefused() (out []Move) {
 	_, now := fc.changes(c.way)
 	for _, g := range groups[:min(len(groups), maxMoves)] {
 		steps := slices.Clone(c.steps)
+		own := Cost(0)
 		for _, i := range g.steps {
-			steps[i][Engine] = c.would[i]
+			steps[i] = step{}
+			own = own.plus(c.steps[i][c.way.chosen[i]])
 		}
-		_, engine := fc.changes(cheapest(steps, &fc.moves))
-		if engine-now > len(g.steps) {
-			first := fc.plan.Rows[c.rows[g.steps[0]]]
-			what := fmt.Sprintf("without %s %q", g.kind, first.Name)
-			if n := len(g.steps); n > 1 {
-				what = fmt.Sprintf("without the %d %s operations", n, g.kind)
+		w := cheapest(steps, &fc.moves)
+		_, engine := fc.changes(w)
+		for _, i := range g.steps {
+			if w.chosen[i] == Engine {
+				engine--
 			}
-			out = append(out, Move{What: what + line(&first), Engine: engine - len(g.steps)})
 		}
+		saves := (c.way.best - w.best - own).MS()
+		if worth := fc.plan.Gain.Visit / 2; engine <= now && saves < worth {
+			continue
+		}
+		first := fc.plan.Rows[c.rows[g.steps[0]]]
+		what := fmt.Sprintf("without %s %q", g.kind, first.Name)
+		if n := len(g.steps); n > 1 {
+			what = fmt.Sprintf("without the %d %s operations", n, g.kind)
+		}
+		out = append(out, Move{What: what + line(&first), Engine: engine, Saves: math.Round(saves*1e6) / 1e3})
 	}
-	slices.SortStableFunc(out, func(a, b Move) int { return cmp.Compare(b.Engine, a.Engine) })
+	slices.SortStableFunc(out, func(a, b Move) int {
+		return cmp.Or(cmp.Compare(b.Engine, a.Engine), cmp.Compare(b.Saves, a.Saves))
+	})
 	return out
 }
 
@@ -76,33 +98,61 @@ func line(r *Row) string {
 	return fmt.Sprintf(", line %d", r.Pos.Line)
 }
 
-// work says how much more work brings the program to the engine, or how much less takes it off, if that is at most
-// maxCopies copies of the operation that gains most.
+// maxCopies is the number of operations more or less up to which work looks.
+const maxCopies = 16
+
+// work says how many copies more of the operation that gains most bring operations to the engine; or without how many
+// of those that gain most none is there.
 func (fc *forecaster) work() []Move {
-	g := fc.plan.Gain
 	c := fc.program
-	best, most := -1, Cost(0)
+	gains := make([]int, 0, len(c.steps)) // steps that are faster on the engine, the largest gain first
+	gain := func(i int) Cost { s := c.steps[i]; return min(s[ClassicCPU], s[BNNS]) - s[Engine] }
 	for i, s := range c.steps {
-		if s[Engine] == never {
+		if s[Engine] != never && gain(i) > 0 {
+			gains = append(gains, i)
+		}
+	}
+	if len(gains) == 0 {
+		return nil
+	}
+	slices.SortStableFunc(gains, func(a, b int) int { return cmp.Compare(gain(b), gain(a)) })
+	most := gains[0]
+	row := &fc.plan.Rows[c.rows[most]]
+	if margin := fc.plan.Gain.Margin(); math.Abs(margin) > maxCopies*gain(most).MS() {
+		return nil
+	}
+	if _, now := fc.changes(c.way); now > 0 {
+		return fc.less(gains)
+	}
+	steps := slices.Clone(c.steps)
+	for n := 1; n <= maxCopies; n++ {
+		for b := range NumBackends {
+			steps[most][b] = steps[most][b].plus(c.steps[most][b])
+		}
+		if _, engine := fc.changes(cheapest(steps, &fc.moves)); engine > 0 {
+			engine += n // the copies are there too
+			return []Move{{What: fmt.Sprintf("with %s like %s, which saves %.3f ms", diag.Count(n,
+				"more operation", "more operations"), row.place(), gain(most).MS()), Engine: engine}}
+		}
+	}
+	return nil
+}
+
+// less takes the operations that gain most away until nothing is on the engine.
+func (fc *forecaster) less(gains []int) []Move {
+	steps := slices.Clone(fc.program.steps)
+	for n, i := range gains[:min(maxCopies, len(gains))] {
+		steps[i] = step{}
+		w := cheapest(steps, &fc.moves)
+		if slices.ContainsFunc(w.chosen, func(b Backend) bool { return b == Engine }) {
 			continue
 		}
-		if d := min(s[ClassicCPU], s[BNNS]) - s[Engine]; d > most {
-			best, most = i, d
+		first := fc.plan.Rows[fc.program.rows[gains[0]]]
+		what := "without " + first.place()
+		if n > 0 {
+			what = fmt.Sprintf("without the %d operations that save most, such as %s", n+1, first.place())
 		}
+		return []Move{{What: what, Engine: 0}}
 	}
-	if best < 0 || !g.possible() {
-		return nil
-	}
-	const maxCopies = 16
-	row := &fc.plan.Rows[c.rows[best]]
-	each := most.MS()
-	n := int(math.Floor(math.Abs(g.Margin())/each)) + 1
-	if n > maxCopies {
-		return nil
-	}
-	like := fmt.Sprintf("like %s %q, which saves %.3f ms%s", row.Operator(), row.Name, each, line(row))
-	if g.Margin() > 0 {
-		return []Move{{What: fmt.Sprintf("%s less %s", diag.Count(n, "operation", "operations"), like)}}
-	}
-	return []Move{{What: fmt.Sprintf("%s more %s", diag.Count(n, "operation", "operations"), like), Engine: -1}}
+	return nil
 }

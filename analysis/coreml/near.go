@@ -16,9 +16,18 @@ type edge struct {
 
 // Near is an answer that changes within an interval that is not known.
 type Near struct {
-	What    string // the operations, and the interval
-	Changed int    // operations that would run on another device
-	Engine  int    // operations that would then run on the engine
+	What    string `json:"what"`        // the operations, and the interval
+	Changed int    `json:"changed_ops"` // operations that would run on another device
+	Engine  int    `json:"engine_ops"`  // operations that would then run on the engine
+}
+
+// String returns a line of text.
+func (n Near) String() string {
+	if n.Changed == 0 {
+		return n.What
+	}
+	return fmt.Sprintf("%s; then %s, and %d on the engine", n.What,
+		diag.Count(n.Changed, "operation runs elsewhere", "operations run elsewhere"), n.Engine)
 }
 
 // maxNear bounds the intervals that are tried: rules have a few.
@@ -73,13 +82,13 @@ func (fc *forecaster) changes(w *way) (changed, engine int) {
 // nearLine reports a saving between the largest that was seen to stay on the CPU and the smallest that was seen to go.
 func (fc *forecaster) nearLine() []Near {
 	g := fc.plan.Gain
-	low, high := fc.plan.Rules.Line[0]-g.Change, fc.plan.Rules.Line[1]-g.Change
+	low, high := fc.plan.Rules.Line[0]-g.Visit, fc.plan.Rules.Line[1]-g.Visit
 	net := g.CPU - g.Engine
-	if !fc.modelled.Has(Engine) || !g.possible() || net < low || net > high {
+	if !fc.modelled.Has(Engine) || !g.Possible() || net < low || net > high {
 		return nil
 	}
 	n := Near{What: fmt.Sprintf("the operations save %.3f ms on the engine: graphs that save %.3f were seen to stay "+
-		"on the CPU, and %.3f to go", net+g.Change, fc.plan.Rules.Line[0], fc.plan.Rules.Line[1])}
+		"on the CPU, and %.3f to go", net+g.Visit, fc.plan.Rules.Line[0], fc.plan.Rules.Line[1])}
 	w := cheapest(without(fc.program.steps, Engine), &fc.moves)
 	if net <= 0 {
 		w = nil

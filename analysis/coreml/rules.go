@@ -64,7 +64,11 @@ type Limit struct {
 
 // Names of limits. A file states each of them that is known; an absent limit is not checked.
 const (
-	limitDimension    = "dimension"         // most elements of a dimension
+	limitN            = "N"                 // most elements of the batch
+	limitD            = "D"                 // of the depth
+	limitC            = "C"                 // of the channels
+	limitH            = "H"                 // of the height
+	limitW            = "W"                 // of the width, the last dimension
 	limitRowBytes     = "matmul-row-bytes"  // most bytes of a row of a matrix product's sum
 	limitKernelWidth  = "conv-kernel-width" // most taps across of a kernel of height 1
 	limitKernelHeight = "conv-kernel-height"
@@ -74,8 +78,8 @@ const (
 )
 
 // limitNames are the names that a file may use.
-var limitNames = []string{limitDimension, limitRowBytes, limitKernelWidth, limitKernelHeight, limitKernelSquare,
-	limitPoolWidth, limitCasts}
+var limitNames = []string{limitN, limitD, limitC, limitH, limitW, limitRowBytes, limitKernelWidth, limitKernelHeight,
+	limitKernelSquare, limitPoolWidth, limitCasts}
 
 // Rate is a leaf of the tree of rates: what an operation's work takes on each backend, if the conditions hold.
 type Rate struct {

@@ -56,7 +56,7 @@ func TestRulesRefuseBadLines(t *testing.T) {
 		{"change\tane\tbnns\t1", "is stated already"},
 		{"change\tmps_graph\tcaller\t-1", "is not a time"},
 		{"change\tmps_graph\tcaller\tNaN", "is not a time"},
-		{"limit\tdimension\t7", "is stated already"},
+		{"limit\tW\t7", "is stated already"},
 		{"limit\tsize\t7", `unknown limit "size"`},
 		{"line\t2\t1", "want the larger last"},
 		{"refuse\tbnns\ttan\tno\t-", `unknown backend "bnns"`},

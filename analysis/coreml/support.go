@@ -91,18 +91,10 @@ func narrowed(op *ir.Op, x *ir.Value) bool {
 
 // dimensions refuses tensors with a dimension that is unknown or too long.
 func (v *validator) dimensions(op *ir.Op, constant func(*ir.Value) bool) string {
-	most, limited := v.limits[limitDimension]
 	why := ""
 	check := func(x *ir.Value) {
-		for _, d := range x.Type.Shape {
-			switch {
-			case why != "":
-			case d < 0:
-				why = fmt.Sprintf("Tensor %s has a dimension that is not known: %s", x.Name,
-					ir.ShapeString(x.Type.Shape))
-			case limited && d > most:
-				why = outside(x.Type.Shape, most)
-			}
+		if why == "" {
+			why = v.outside(x)
 		}
 	}
 	op.Operands(func(_ *ir.Param, x *ir.Value) {
@@ -116,20 +108,33 @@ func (v *validator) dimensions(op *ir.Op, constant func(*ir.Value) bool) string 
 	return why
 }
 
-// outside is the framework's message about a long dimension. Of a shape with fewer than four dimensions the last is W.
-func outside(shape []int64, most int64) string {
-	const letters = "NDCHW"
-	full := []int64{1, 1, 1, 1, 1}
-	if n := len(shape); n >= 4 {
-		full[0] = shape[0]
-		copy(full[len(full)-n+1:], shape[1:])
-	} else {
-		copy(full[len(full)-n:], shape)
+// axes are the names of dimensions, which are the names of their limits too.
+var axes = [...]string{limitN, limitD, limitC, limitH, limitW}
+
+// outside returns the framework's message about a tensor with a long dimension, "" for others. The last dimension is W;
+// a shape of four or five begins with N.
+func (v *validator) outside(x *ir.Value) string {
+	shape := x.Type.Shape
+	full := [len(axes)]int64{1, 1, 1, 1, 1}
+	n := min(len(shape), len(full))
+	copy(full[len(full)-n:], shape[len(shape)-n:])
+	if n == 4 {
+		full[0], full[1] = full[1], 1
+	}
+	long := false
+	for i, a := range axes {
+		if full[i] < 0 {
+			return fmt.Sprintf("Tensor %s has a dimension that is not known: %s", x.Name, ir.ShapeString(shape))
+		}
+		long = long || v.above(a, full[i], true)
+	}
+	if !long {
+		return ""
 	}
 	var dims, ranges strings.Builder
-	for i, l := range letters {
-		fmt.Fprintf(&dims, "%c%d", l, full[i])
-		fmt.Fprintf(&ranges, "%c[1-%d]", l, most)
+	for i, a := range axes {
+		fmt.Fprintf(&dims, "%s%d", a, full[i])
+		fmt.Fprintf(&ranges, "%s[1-%d]", a, v.limits[a])
 	}
 	return fmt.Sprintf("Tensor dimensions %s are not within supported range, %s.", &dims, &ranges)
 }

@@ -36,6 +36,7 @@ type checkCommand struct {
 	work          int64
 	seed          uint64
 	requireEngine bool
+	coreml        coremlFlags
 	budgets       budgetFlags
 	reports       reportFlag
 	flags         *pflag.FlagSet
@@ -69,6 +70,11 @@ the exit status is 1: zinc split cuts it into several.
 estimates if zinc can write programs for it, otherwise only the placement. A report on
 standard output replaces the text.
 
+With --as coreml it prints instead where Core ML itself is forecast to run each operation,
+by the published rules of a chip and system (--rules; docs/coreml.md has their evidence):
+the share on the engine, the segments, what is not on the engine and why, what the engine
+gains and how far that is above what reaching it costs, and what would change the answer.
+
 With --require-engine or a budget the exit status is 4 when the model fails on any of
 the targets; each exceeded budget has a line with its value, its limit and the largest
 contributors. Budgets of time, bytes and errors require a
@@ -78,6 +84,7 @@ which is compiled with the same flags.`,
 		Example: `  zinc check model.mlmodelc
   zinc check model.mil --all --sort time
   zinc check model.mil --target h13,h14,h15 --precision fp16
+  zinc check model.mil --as coreml --units cpu-ane
   zinc check model.mil --require-engine --sarif >placement.sarif
   zinc check model.mil --max-estimate-us 5000 --min-engine-ops 99
   zinc check model.mil --base old/model.mil --max-slowdown 5%
@@ -105,6 +112,7 @@ which is compiled with the same flags.`,
 	f.BoolVar(&c.json, "json", false, "print JSON")
 	f.BoolVar(&c.sarif, "sarif", false, "print SARIF 2.1.0, a result for each operation on the CPU")
 	f.BoolVar(&c.requireEngine, "require-engine", false, "fail if any operation runs on the CPU")
+	c.coreml.register(f)
 	c.reports.register(f)
 	c.budgets.register(f)
 	c.flags = f
@@ -145,6 +153,9 @@ type targetResult struct {
 
 func (c *checkCommand) run(ctx context.Context, path string) error {
 	c.path = path
+	if c.coreml.as == asCoreML {
+		return c.forecast(ctx, path)
+	}
 	if err := c.budgets.check(); err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"github.com/zinc-compiler/zinc/analysis/coreml"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -42,6 +43,7 @@ var commandFlagWords = map[string]func() []string{
 
 // wordsOrFiles are the words of flags that also take a file.
 var wordsOrFiles = map[string]func() []string{
+	"zinc check --rules": coreml.Names,
 	"zinc reduce --predicate": func() (out []string) {
 		for _, b := range reduce.Builtins {
 			if b.Arg != "" {

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"github.com/zinc-compiler/zinc/analysis/coreml"
 	"github.com/zinc-compiler/zinc/analysis/prove"
 	"github.com/zinc-compiler/zinc/cmd/zinc/opref"
 	"github.com/zinc-compiler/zinc/inspect/compare"
@@ -24,6 +25,8 @@ type JSONShape struct {
 var JSONShapes = []JSONShape{
 	{"zinc MODEL --json", "What was compiled, and the estimates.", report.Document{}},
 	{"zinc check MODEL --json", "The placement on each target.", checkResult{}},
+	{"zinc check MODEL --as coreml --json", "Where Core ML itself is forecast to run the operations.",
+		coreml.Document{}},
 	{"zinc explain MODEL:PLACE --json", "What became of a statement.", explain.Answer{}},
 	{"zinc lint MODEL --json", "Where the engine may depart from the reference.", lintResult{}},
 	{"zinc run FILE --json", "The outputs of a run.", runJSON{}},

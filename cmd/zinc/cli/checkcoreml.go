@@ -1,0 +1,147 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"github.com/zinc-compiler/zinc/analysis/coreml"
+	"github.com/zinc-compiler/zinc/inspect/report"
+	"github.com/zinc-compiler/zinc/internal/jsonform"
+	"github.com/zinc-compiler/zinc/internal/regularfile"
+	"github.com/zinc-compiler/zinc/ir"
+)
+
+// Values of --as.
+const (
+	asZinc   = "zinc"
+	asCoreML = "coreml"
+)
+
+// maxRulesFile is the largest file of rules that is read: thousands of times what zinc's own take.
+const maxRulesFile = 16 << 20
+
+// coremlFlags are the flags of a forecast of Core ML's own placement.
+type coremlFlags struct{ as, units, rules string }
+
+func (c *coremlFlags) register(f *pflag.FlagSet) {
+	f.Var(newChoice(&c.as, asZinc, asCoreML), "as",
+		"whose placement: zinc's own, or the one that Core ML is forecast to choose")
+	var units []string
+	for _, u := range coreml.AllUnits {
+		units = append(units, string(u))
+	}
+	f.Var(newChoice(&c.units, units...), "units", "compute units that Core ML may use, with --as coreml")
+	f.StringVar(&c.rules, "rules", coreml.Names()[0], "`RULES` of a chip and system, with --as coreml: "+
+		strings.Join(coreml.Names(), ", ")+", or a file")
+}
+
+// load returns the rules that --rules names.
+func (c *coremlFlags) load() (*coreml.Rules, error) {
+	if slices.Contains(coreml.Names(), c.rules) || !strings.ContainsAny(c.rules, `./\`) {
+		r, err := coreml.Named(c.rules)
+		if err != nil {
+			return nil, usagef("--rules: %w; or name a file of rules by its path, as in ./my.tsv", err)
+		}
+		return r, nil
+	}
+	b, err := regularfile.ReadUpTo(c.rules, maxRulesFile)
+	if err != nil {
+		return nil, err
+	}
+	return coreml.Read(bytes.NewReader(b), filepath.ToSlash(c.rules))
+}
+
+// zincOnly are the flags of check that concern zinc's own placement, besides budgets.
+var zincOnly = []string{"target", "precision", "place", "advice", "apply", "output", "work", "seed", "sarif",
+	"require-engine", "report", "base"}
+
+// forecast prints where Core ML itself would run the operations of the model.
+func (c *checkCommand) forecast(ctx context.Context, path string) error {
+	var wrong []string
+	c.flags.Visit(func(f *pflag.Flag) {
+		budget := slices.ContainsFunc(report.Budgets, func(b report.Budget) bool { return b.ID == f.Name })
+		if budget || slices.Contains(zincOnly, f.Name) {
+			wrong = append(wrong, "--"+f.Name)
+		}
+	})
+	if len(wrong) > 0 {
+		return usagef("check: --as coreml conflicts with %s, which %s about zinc's own placement",
+			strings.Join(wrong, ", "), map[bool]string{true: "is", false: "are"}[len(wrong) == 1])
+	}
+	f := c.compileFlags
+	f.assume = true // no value decides a place
+	m, err := f.open(c.env, path)
+	if err != nil {
+		return err
+	}
+	defer m.Close()
+	plans, err := c.coreml.plans(ctx, m.Program, c.function, c.shapes)
+	if err != nil {
+		return err
+	}
+	model := filepath.ToSlash(m.Path)
+	if c.json {
+		return jsonform.Document(c.env.out, coreml.NewDocument(model, plans))
+	}
+	words := append([]string{"zinc", "check", path}, givenFlags(c.flags, forecastFlags)...)
+	return c.printText(answerTints, func(w io.Writer) error {
+		for i, p := range plans {
+			if i > 0 {
+				fmt.Fprintln(w)
+			}
+			write := func() error { return p.WriteText(w, model, shellLine(append(words, "--all"))) }
+			if c.all || c.cpu {
+				write = func() error { return p.WriteTable(w, model, !c.all, c.sort == sortTime) }
+			}
+			if err := write(); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// forecastFlags are the flags that a forecast depends on.
+var forecastFlags = []string{"as", "units", "rules", "func", "shape", "weights", "follow"}
+
+// plans forecasts the function of a program, all of them if it is "".
+func (c *coremlFlags) plans(ctx context.Context, p *ir.Program, function string, shapes []string) ([]*coreml.Plan,
+	error) {
+	o := coreml.Options{Units: coreml.Units(c.units), Func: function}
+	sets, err := parseShapes(shapes)
+	switch {
+	case err != nil:
+		return nil, err
+	case len(sets) > 1:
+		return nil, usagef("check: --as coreml forecasts one shape at a time, --shape names %d", len(sets))
+	case len(sets) == 1:
+		o.Shapes = sets[0]
+	}
+	if o.Rules, err = c.load(); err != nil {
+		return nil, err
+	}
+	names := []string{function}
+	if function == "" && len(p.Funcs) > 0 {
+		names = nil
+		for _, f := range p.Funcs {
+			names = append(names, f.Name)
+		}
+	}
+	var plans []*coreml.Plan
+	for _, n := range names {
+		o.Func = n
+		plan, err := coreml.Forecast(ctx, p, o)
+		if err != nil {
+			return nil, err
+		}
+		plans = append(plans, plan)
+	}
+	return plans, nil
+}
