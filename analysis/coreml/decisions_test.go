@@ -20,6 +20,7 @@ type dumpRow struct {
 	in                 []string // shapes, such as 1x64x32x32
 	out                string
 	supported, chosen  string
+	all                string     // chosen with all units, "-" if that was not dumped
 	attributes, dtypes string     // of estimates only
 	ms                 [3]float64 // engine, bnns, classic_cpu; NaN for none
 	reason             string
@@ -361,7 +362,8 @@ func word(d Device) string {
 func TestDecisions(t *testing.T) {
 	graphs := readDump(t, "decisions-m4.tsv", func(get func(string) string) dumpRow {
 		return dumpRow{model: get("model"), set: get("set"), op: get("operation"), in: shapes(get("in_shapes")),
-			out: get("out_shape"), supported: get("supported"), chosen: get("selected")}
+			out: get("out_shape"), supported: get("supported"), chosen: get("selected"),
+			all: get("selected_all_units")}
 	})
 	exact, ties, wrong, unsupported, operations := 0, 0, 0, 0, 0
 	for _, g := range graphs {
@@ -407,6 +409,36 @@ func TestDecisions(t *testing.T) {
 	}
 	t.Logf("%d graphs, %d operations: %d exact, %d ties, %d wrong; support differs on %d operations", len(graphs),
 		operations, exact, ties, wrong, unsupported)
+}
+
+// TestDecisionsWithAllUnits compares the forecast for all compute units with the dumps of single operations. The GPU's
+// costs are not known: what went there must be named in a note.
+func TestDecisionsWithAllUnits(t *testing.T) {
+	graphs := readDump(t, "decisions-m4.tsv", func(get func(string) string) dumpRow {
+		return dumpRow{model: get("model"), set: get("set"), op: get("operation"), in: shapes(get("in_shapes")),
+			out: get("out_shape"), all: get("selected_all_units")}
+	})
+	same, noted := 0, 0
+	for _, g := range graphs {
+		if g[0].all == "-" {
+			continue
+		}
+		plan, err := Forecast(t.Context(), write(g).program(t, "ios18"), Options{Units: All})
+		if err != nil {
+			t.Fatalf("%s: %v", g[0].model, err)
+		}
+		for i, r := range g {
+			switch row := &plan.Rows[i]; {
+			case word(row.Chosen.Device()) == r.all:
+				same++
+			case r.all == "GPU" && strings.Contains(strings.Join(plan.Notes, "\n"), row.place()):
+				noted++
+			default:
+				t.Errorf("%s, %s: %s, want %s", r.model, r.op, row.Chosen, r.all)
+			}
+		}
+	}
+	t.Logf("%d operations as chosen, %d on the GPU and noted", same, noted)
 }
 
 // costs reports whether the devices of a dump cost as much as the plan, to the femtosecond.

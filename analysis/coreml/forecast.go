@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/zinc-compiler/zinc/internal/diag"
 	"github.com/zinc-compiler/zinc/ir"
@@ -149,6 +150,8 @@ func Forecast(ctx context.Context, p *ir.Program, o Options) (*Plan, error) {
 // block forecasts the operations of a block, and of those nested in it.
 func (fc *forecaster) block(b *ir.Block, depth int) *chain {
 	c := new(chain)
+	c.rows, c.steps = make([]int, 0, len(b.Ops)), make([]step, 0, len(b.Ops))
+	fc.plan.Rows = slices.Grow(fc.plan.Rows, len(b.Ops))
 	for _, op := range b.Ops {
 		if fc.folds(op) {
 			for _, r := range op.Results {

@@ -100,6 +100,12 @@ func cheapest(steps []step, m *moves) *way {
 // choose follows the cheapest way back from the end.
 func (w *way) choose(m *moves) {
 	last := len(w.chosen) - 1
+	if w.best == never { // the sum is too large to compare ways: the CPU can run all of it
+		for i := range w.chosen {
+			w.chosen[i] = ClassicCPU
+		}
+		return
+	}
 	for b := range NumBackends {
 		if w.through(last, b) == w.best {
 			w.chosen[last] = b
@@ -124,7 +130,7 @@ func (w *way) through(i int, b Backend) Cost { return w.before[i][b].plus(w.afte
 func (w *way) ties(i int) (out []Device) {
 	for b := range NumBackends {
 		d := b.Device()
-		if w.through(i, b) == w.best && d != w.chosen[i].Device() && !slices.Contains(out, d) {
+		if w.best != never && w.through(i, b) == w.best && d != w.chosen[i].Device() && !slices.Contains(out, d) {
 			out = append(out, d)
 		}
 	}
