@@ -12,8 +12,8 @@ import (
 )
 
 // Booleans. A port has one byte for each, 0 or 1; inside a program they are fp16 numbers, 0 or 1. On the way in, a
-// table turns every byte other than 0 into 1 (select_rrb_1x64x1x1); on the way out, a table or a copy writes bytes
-// (less_bool_rr_1x64x1x1, and public records of logical_not).
+// table turns every byte other than 0 into 1 (case select_rrb_1x64x1x1); on the way out, a table or a copy writes bytes
+// (case less_bool_rr_1x64x1x1, and public records of logical_not).
 
 // takesBools reports whether the tensors of an operation may be booleans.
 func takesBools(op *ir.Op) bool {
@@ -129,7 +129,7 @@ func lowerCompare(b *builder, op *ir.Op) error {
 }
 
 // lessOfColumns puts the channels of x and y side by side and computes the sign of their differences with a channelwise
-// kernel (less_bool_rr_1x64x1x1).
+// kernel (case less_bool_rr_1x64x1x1).
 func (b *builder) lessOfColumns(sign *weights.Activation, x, y, dst *surf) {
 	c := dst.elems()
 	at := len(x.dims) - 3

@@ -101,7 +101,8 @@ func (b *builder) eachImage(x, dst *surf, row int64, emit func(src, out *operand
 }
 
 // boundRow lowers a maximum or minimum of an image and a constant with one value per channel. The constant is copied to
-// L2 as one row, which the planar engine reads with channels and width exchanged (binary_maximum_c64_constant_blob).
+// L2 as one row, which the planar engine reads with channels and width exchanged
+// (case binary_maximum_c64_constant_blob).
 func boundRow(b *builder, o *operands) error {
 	x, y, dst := o.x, o.y, o.dst
 	if x.IsConst() {

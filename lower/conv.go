@@ -241,7 +241,8 @@ func (b *builder) convolveColumns(x, dst *surf, k *weights.Kernel, g *convGeomet
 		if err != nil {
 			return err
 		}
-		small := g.hout <= 8 && g.wout <= 8     // conv_probe_k3_c128_n512_s16_st2, conv_probe_k1_c1024_n512_s16_st2
+		// case conv_probe_k3_c128_n512_s16_st2_g1_bias0_same, case conv_probe_k1_c1024_n512_s16_st2_g1_bias0_same
+		small := g.hout <= 8 && g.wout <= 8
 		for i := len(slices) - 1; i >= 0; i-- { // recorded order: last first
 			s := slices[i]
 			var p weights.Plan
@@ -253,7 +254,8 @@ func (b *builder) convolveColumns(x, dst *surf, k *weights.Kernel, g *convGeomet
 			if err != nil {
 				return err
 			}
-			if skip && len(slices) > 1 { // groups of the whole kernel (conv_probe_k3_c256_n256_s32_st2_g1_bias0_same)
+			if skip && len(slices) > 1 {
+				// groups of the whole kernel (case conv_probe_k3_c256_n256_s32_st2_g1_bias0_same)
 				whole, err := weights.PlanDense(k.Out, small)
 				if err != nil {
 					return err
@@ -310,7 +312,7 @@ func (b *builder) groupedConv(x, dst *surf, k *weights.Kernel, g *convGeometry, 
 			return err
 		}
 	}
-	// Runs of equal length, the last first (conv_probe_k3_c512_n512_s16_st1_g4_bias0_same).
+	// Runs of equal length, the last first (case conv_probe_k3_c512_n512_s16_st1_g4_bias0_same).
 	for first := (k.Groups - 1) / run * run; first >= 0; first -= run {
 		n := min(run, k.Groups-first)
 		sub := *k
@@ -340,8 +342,8 @@ func (b *builder) groupedConv(x, dst *surf, k *weights.Kernel, g *convGeometry, 
 }
 
 // loadedForGroups returns the image x in L2, into which a pass copies all of it, if several tasks read each group
-// because its kernel is cut (conv_probe_k3_c1024_n1024_s16_st1_g4_bias1_same); else x. Larger images are fetched group
-// by group (modelled).
+// because its kernel is cut (case conv_probe_k3_c1024_n1024_s16_st1_g4_bias1_same); else x. Larger images are fetched
+// group by group (modelled).
 func (b *builder) loadedForGroups(x *surf, k *weights.Kernel, g *convGeometry, pixels int) (*surf, error) {
 	one := *k
 	one.Groups, one.In, one.Out = 1, k.In/k.Groups, k.Out/k.Groups

@@ -119,16 +119,16 @@ func (d *draft) footprint() footprint {
 // followsClosely reports whether task i reads source 1 from the previous task in the order in which that task writes
 // it. The extents must be the same and no row or channel may be read more than once. The producer must finish its
 // channels in one output group (recorded chains; inferred from two products). A planar producer must not keep its own
-// source for later tasks (norm_layer_norm_ax3_1x1x1x64), and a neural one must not read a source that was kept
-// (select_rrb_1x64x1x1).
+// source for later tasks (case norm_layer_norm_ax3_1x1x1x64), and a neural one must not read a source that was kept
+// (case select_rrb_1x64x1x1).
 func (c *chain) followsClosely(i int, f, before *footprint) bool {
 	if i == 0 || f.read[0].hi == 0 || before.give.hi == 0 || f.read[0].lo != before.give.lo {
 		return false
 	}
 	d, p := c.drafts[i], c.drafts[i-1]
 	s := d.src[0].broadcast
-	// What the task names is as if it came from scratch (reduce_probe_sum_ax1_1x64x1x64), and a deviation that fetches
-	// waits for the means (chain_lnproj_d512_s256).
+	// What the task names is as if it came from scratch (case reduce_probe_sum_ax1_1x64x1x64), and a deviation that
+	// fetches waits for the means (case chain_lnproj_d512_s256).
 	if d.src[0].where == named || d.kind() == td.PlanarReduceTwo && d.fetchesSecond() {
 		return false
 	}
@@ -140,7 +140,8 @@ func (c *chain) followsClosely(i int, f, before *footprint) bool {
 	same := wide >= in[axW] && wide < in[axW]+ox && out[axH] == in[axH] && out[axD] == in[axD] &&
 		out[axC] == in[axC] && p.src[0].ext[axG] == in[axG]
 	if p.shift.small && d.shift.small && d.ne.unicast {
-		return false // channelwise work on an image of at most 8x8 (encoder_conv_pad_.._tiny)
+		// channelwise work on an image of at most 8x8 (case encoder_conv_pad_c8_n8_k1x1_s1_g8_bias0_p0010_tiny)
+		return false
 	}
 	groups := p.does(td.NEMultiply) && !p.ne.unicast && p.kernel != nil && out[axC] > c.t.Cores<<p.kernel.ocgSize
 	return same && !groups
@@ -177,7 +178,7 @@ func (c *chain) signals() {
 		if d.ne != nil && d.dst.where == byDMA {
 			d.deps.awaited = next != nil && next.fetches() && next.deps.source&aliasConvRes != 0
 		}
-		kernel := d.does(td.NEMultiply) && d.dst.inter > 1 // of a later product (chain_block_d512_s128_proj1)
+		kernel := d.does(td.NEMultiply) && d.dst.inter > 1 // of a later product (case chain_block_d512_s128_proj1)
 		d.deps.unread = writesScratch(d) && (kernel || !waits[d.dst.buf])
 		for u := range d.uses(i) {
 			inTurn := u.role == source1 && d.ne != nil && d.deps.source&aliasAll == 0
@@ -192,11 +193,11 @@ func (c *chain) signals() {
 // inStep sets the tiling of two tasks that run in step across the engines. The neural task folds as many rows into a
 // unit as its columns leave space for, even if it has fewer rows, and the patch of a planar task before it has the same
 // height (recorded in softmax over rows and over channels). The patch of the maximum that reads a product of
-// chain_attn_s64_dh64 is also two rows high; the reason is unknown.
+// case chain_attn_s64_dh64 is also two rows high; the reason is unknown.
 func inStep(d, before *draft) {
 	switch {
 	case d.pe != nil && before.ne != nil:
-		if before.dst.buf.layout != columnAlongRow { // select_rrb_1x64x1x1
+		if before.dst.buf.layout != columnAlongRow { // case select_rrb_1x64x1x1
 			before.stepUnits(0)
 		}
 	case d.does(td.NEPass) && before.pe != nil:
@@ -204,11 +205,11 @@ func inStep(d, before *draft) {
 		if before.rowsBroadcast() {
 			rows = min(squarePatch, log2up(before.dst.ext[axH]))
 			before.patch = [2]int{squarePatch, rows}
-			if before.dst.ext[axW] <= 1<<squarePatch { // a patch has whole rows (norm_softmax_a3_1x128x16x16)
+			if before.dst.ext[axW] <= 1<<squarePatch { // a patch has whole rows (case norm_softmax_a3_1x128x16x16)
 				rows = 0
 			}
 		}
-		before.patch[0] = min(before.patch[0], log2up(d.t.WorkUnit)) // chain_attn_s256_dh64
+		before.patch[0] = min(before.patch[0], log2up(d.t.WorkUnit)) // case chain_attn_s256_dh64
 		if s := d.stepUnits(rows); s > 0 {
 			before.patch[1] = max(before.patch[1], s)
 		}
@@ -216,7 +217,7 @@ func inStep(d, before *draft) {
 }
 
 // squarePatch is log2 of the columns and rows of a planar patch where one number is broadcast along each row of an
-// image and everything is in L2 (env_chain_softmax_h1_s64, env_chain_softmax_h8_s64).
+// image and everything is in L2 (case env_chain_softmax_h1_s64, case env_chain_softmax_h8_s64).
 const squarePatch = 4
 
 // rowsBroadcast reports whether a planar task has such patches.
@@ -226,7 +227,8 @@ func (d *draft) rowsBroadcast() bool {
 }
 
 // stepUnits folds the rows of a neural task into units by its columns alone, and at least as many rows as a patch
-// before it has (norm_softmax_a1_1x128x16x16), unless a product or sum has chosen its own shift. It returns the shift.
+// before it has (case norm_softmax_a1_1x128x16x16), unless a product or sum has chosen its own shift. It returns the
+// shift.
 func (d *draft) stepUnits(patch int) int {
 	s := min(patch, maxShift)
 	for s < maxShift && d.dst.ext[axW] <= d.t.WorkUnit>>(s+1) {

@@ -49,8 +49,8 @@ func (b *builder) pointwiseAs(make func(channels int64) *draft, srcs []*surf, ds
 }
 
 // groupBatch makes the images of a batch the groups of a planar task, instead of its depth
-// (env_bcast_mul_8x64x1x1_runtime_8x64x1x1). An operand in scratch may be one image for all
-// (env_bcast_mul_8x64x8x8_runtime_1x64x1x1).
+// (case env_bcast_mul_8x64x1x1_runtime_8x64x1x1). An operand in scratch may be one image for all
+// (case env_bcast_mul_8x64x8x8_runtime_1x64x1x1).
 func groupBatch(t *target.Table, operands ...*operand) {
 	for _, o := range operands {
 		if o != nil && (o.ext[axG] > 1 || o.broadcast[axD] && o.buf.space != scratch ||
@@ -93,7 +93,7 @@ type binary struct {
 	// is set); nil if a scalar has no such form.
 	scalar func(c float64, first bool) (scale, bias float64, ok bool)
 	// table is the name of the operation's lookup table, whose parameter is a scalar constant
-	// (binary_maximum_c64_constant_scalar).
+	// (case binary_maximum_c64_constant_scalar).
 	table string
 }
 
@@ -140,7 +140,7 @@ type operands struct {
 }
 
 // binaryForms are the forms of an operation on two operands. A quotient of an image and one number has a pair for each
-// channel too (binary_real_div_c64_constant_scalar).
+// channel too (case binary_real_div_c64_constant_scalar).
 var binaryForms = []form[*operands]{
 	{"a quotient by a pair for each channel", isQuotient, perChannel},
 	{"one number in registers or a table", nil, withNumber},
@@ -214,7 +214,7 @@ func (o *operands) tensors(b *builder) (x, y *surf, err error) {
 	return x, y, err
 }
 
-// quotient emits x / y: the reciprocal of y by table, then a product (binary_real_div_1x64x8x8).
+// quotient emits x / y: the reciprocal of y by table, then a product (case binary_real_div_1x64x8x8).
 func quotient(b *builder, o *operands) error {
 	x, y, err := o.tensors(b)
 	if err != nil {
@@ -253,7 +253,8 @@ func twoSources(b *builder, o *operands) error {
 }
 
 // clampsSource reports whether a relu is computed by the sum that reads it: the planar engine clamps its second source
-// on the way in (chain_res_relu). The sum must be the only reader, and its other operand must be the relu's own.
+// on the way in (case chain_res_relu_d256). The sum must be the only reader, and its other operand must be the relu's
+// own.
 func (b *builder) clampsSource(op *ir.Op) bool {
 	x, v := op.Arg(ir.ParamX), op.Results[0]
 	r := b.read[v].last
@@ -265,7 +266,7 @@ func (b *builder) clampsSource(op *ir.Op) bool {
 }
 
 // nearby copies a second operand that is broadcast over the result, so that it can stay in L2 (recorded for every such
-// operand that comes from the host, and for the constant row of chain_base_bias_d256_s64).
+// operand that comes from the host, and for the constant row of case chain_base_bias_d256_s64).
 func (b *builder) nearby(y, dst *surf) *surf {
 	if y.buf.space != inPort && y.buf.space != constant || y.elems() >= dst.elems() {
 		return y

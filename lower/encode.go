@@ -131,7 +131,7 @@ func (e *encoder) header() {
 	e.set(td.DebugLogEvents, debug)
 	e.flag(td.DisallowAbort, e.deps.planarNext)
 	// A buffer that the task names counts as read or written although its DMA is off. A first source that waits for
-	// nothing does not count, nor does one whose second source is in L2 (less_bool_rr_1x64x1x1).
+	// nothing does not count, nor does one whose second source is in L2 (case less_bool_rr_1x64x1x1).
 	in, out := e.src[0].where, e.dst.where
 	from := in != inL2 && (!e.two || e.src[1].where == byDMA) && (in == named || e.deps.source&aliasAll != 0)
 	to := out != inL2 && (e.deps.awaited || !e.partial && !e.deps.unread)
@@ -175,7 +175,7 @@ func (e *encoder) header() {
 
 // events returns the event words, which follow from the task's position in the chain. The upper part of the debug mask
 // is empty for a pass that only copies, and lacks bit 13 for the tables of roots and for reciprocals of sums (all
-// recorded chains; a quotient's reciprocal has it, binary_real_div_1x1024x1x1).
+// recorded chains; a quotient's reciprocal has it, case binary_real_div_1x1024x1x1).
 func (d *draft) events() (log, debug int) {
 	log, low := 0x400, 0x00
 	switch {
@@ -442,7 +442,7 @@ func (e *encoder) neuralEngine() {
 	if k == nil {
 		k = &kernelUse{}
 	}
-	// Both are 0 for a task that reads or writes bytes (select_rrb_1x64x1x1 and public records of logical_not).
+	// Both are 0 for a task that reads or writes bytes (case select_rrb_1x64x1x1 and public records of logical_not).
 	floats := e.ne != nil && !e.src[0].buf.narrow && !e.dst.buf.narrow
 	switch {
 	case k.bytes:
@@ -471,7 +471,8 @@ func (e *encoder) tileResult() {
 	dma := o.where == byDMA
 	e.flag(td.DstEn, dma)
 	e.set(td.DstCacheHint, either(dma && o.buf.space == scratch, resultSoon, td.ResultCacheHint))
-	// chain_attn_s64_dh64, chain_attn_s256_dh64 and chain_attn_s128_dh64_h4; not a kernel that a copy writes.
+	// Case chain_attn_s64_dh64, case chain_attn_s256_dh64 and case chain_attn_s128_dh64_h4; not a kernel that a copy
+	// writes.
 	weights := dma && o.buf.space == scratch && o.inter > 1 && e.kind() == td.PlanarTwo && !e.fetches()
 	e.flag(td.DstWord19, weights)
 	e.flag(td.DstWord24, weights)

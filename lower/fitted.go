@@ -16,17 +16,17 @@ const (
 	// fetchBytes is one fetch of a patch. Recorded sums and tables of 1x1 images with 64
 	// to 4096 channels leave 150 to 154; a recorded product of 16384 leaves 152.
 	fetchBytes = 152
-	// groupBytes is one group of a reduction, in addition to the transfers.
-	// reduce_probe_sum_ax3_1x64x8x8 and reduce_probe_mean_ax3_1x128x16x16 leave 350 to 680.
+	// groupBytes is one group of a reduction, in addition to the transfers. Case reduce_probe_sum_ax3_1x64x8x8 and
+	// case reduce_probe_mean_ax3_1x128x16x16 leave 350 to 680.
 	groupBytes = 512
 	// foldedColumn is the time of a column of a patch of several rows of a reduction. Patches of four rows leave 67 to
-	// 99 bytes for 32 columns (norm_softmax_a3_1x8x128x128), 184 to 199 for 64 (env_chain_softmax_h8_s256).
+	// 99 bytes for 32 columns (case norm_softmax_a3_1x8x128x128), 184 to 199 for 64 (case env_chain_softmax_h8_s256).
 	foldedColumn = 3
 	// foldedRow is the time of a patch of a single row, and foldedSingle / foldedShare that of each of its columns.
-	// They leave 84 to 99 for 16 columns (norm_softmax_a3_1x128x16x16, reduce_probe_max_ax2_1x64x8x8), 533 to 1066 for
-	// 256 (chain_base_layer_norm_d256_s64), less than 1066 for 512 (chain_lnproj_d512_s512).
+	// They leave 84 to 99 for 16 columns (case norm_softmax_a3_1x128x16x16, case reduce_probe_max_ax2_1x64x8x8), 533 to
+	// 1066 for 256 (case chain_base_layer_norm_d256_s64), less than 1066 for 512 (case chain_lnproj_d512_s512).
 	foldedRow, foldedSingle, foldedShare = 64, 15, 8
-	// patchPixels / patchShare is the time of a pixel of a patch of other planar work. norm_softmax_a3_1x8x128x128
+	// patchPixels / patchShare is the time of a pixel of a patch of other planar work. Case norm_softmax_a3_1x8x128x128
 	// leaves 133 to 199 for a patch of 256.
 	patchPixels, patchShare = 5, 8
 
@@ -41,7 +41,8 @@ const (
 	foldedTerms = 2048
 	// longSum is the number of terms, and of uses of each element of the source (outputs times taps), from which a sum
 	// over folded rows has its largest unit shift. Recorded convolutions of up to 288 terms, or of up to 288 uses, do
-	// not have it, nor does conv_known_k1_c64_n512_s16; conv_probe_k1_c512_n512_s16 does.
+	// not have it, nor does case conv_known_k1_c64_n512_s16_st1_g1_bias0_same;
+	// case conv_probe_k1_c512_n512_s16_st1_g1_bias0_same does.
 	longSum = 512
 	// manyTerms is the number of terms from which such a sum has it though each element of its source is used fewer
 	// than longSum times. Recorded with 288 uses: 4608 terms do not have it, 9216 do; with 256 uses 1024 terms do not.
@@ -52,7 +53,7 @@ const (
 	// imageInterleave is the number of channels that a padded image in scratch
 	// interleaves if it divides them. One recorded case.
 	imageInterleave = 8
-	// transposedRows is the number of rows of a transposed result that leave at a time. reduce_probe_max_ax2_1x64x8x8
-	// and reduce_probe_sum_ax2_1x64x8x8.
+	// transposedRows is the number of rows of a transposed result that leave at a time.
+	// Case reduce_probe_max_ax2_1x64x8x8 and case reduce_probe_sum_ax2_1x64x8x8.
 	transposedRows = 16
 )

@@ -9,9 +9,10 @@ import (
 )
 
 // Products of few rows are folded to images of eight columns, which the engine processes as a whole: 64 rows with at
-// least four times as many columns as terms (matmul_m64_k256_n1024_ty1, chain_ffn_d512_s64; not
-// matmul_m64_k256_n512_ty1 or matmul_m64_k1024_n1024_ty1), 16 and 32 rows of long sums (every recorded product of them
-// with 2048 terms and columns or more, such as env_mm_r2rb_m16_k2048_n2048_tx0_ty1). Numbers in between are modelled.
+// least four times as many columns as terms (case matmul_m64_k256_n1024_ty1, case chain_ffn_d512_s64; not
+// case matmul_m64_k256_n512_ty1 or case matmul_m64_k1024_n1024_ty1), 16 and 32 rows of long sums (every recorded
+// product of them with 2048 terms and columns or more, such as case env_mm_r2rb_m16_k2048_n2048_tx0_ty1). Numbers in
+// between are modelled.
 
 // folds reports whether a product of m rows of k elements with n columns works on an image of eight columns.
 func folds(t *target.Table, m, k, n int64) bool {
@@ -55,7 +56,7 @@ func (b *builder) foldedTranspose(x *surf) *surf {
 }
 
 // fewFolded reports whether the task is a product of rows folded to fewer than eight: it works in units of those rows,
-// which are not padded (env_mm_r2rb_m16_k2048_n2048_tx0_ty1).
+// which are not padded (case env_mm_r2rb_m16_k2048_n2048_tx0_ty1).
 func (d *draft) fewFolded() bool {
 	img := d.src[0].buf.image
 	small := d.t.SmallImage
@@ -64,12 +65,12 @@ func (d *draft) fewFolded() bool {
 }
 
 // foldedProduct multiplies a folded image. A result that another product reads stays folded; else it is written as rows
-// to scratch, from where a separate pass copies an output (recorded; not chain_block_d512_s64_proj1, where a sum reads
-// the product).
+// to scratch, from where a separate pass copies an output (recorded; not case chain_block_d512_s64_proj1, where a sum
+// reads the product).
 func (b *builder) foldedProduct(img *surf, k *weights.Kernel, e *epilogue) error {
 	stays := b.feedsProduct(e.out) && k.Out <= foldedChannels
 	p, err := weights.PlanMatmul(k.Out)
-	if stays { // chain_block_d512_s64_proj1
+	if stays { // case chain_block_d512_s64_proj1
 		p, err = weights.PlanDense(k.Out, img.dims[1] == b.t.SmallImage)
 	}
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 // of the h13 families).
 
 // smallChannels is the largest number of channels of a small image (target.Table.SmallImage): 1024
-// (conv_k1_c1024_n1024_s1_bias0), not 2048 (chain_block_d512_s64_proj1); numbers in between are not recorded.
+// (case conv_k1_c1024_n1024_s1_bias0), not 2048 (case chain_block_d512_s64_proj1); numbers in between are not recorded.
 const smallChannels = 1024
 
 // transposeShift is the unit shift of a task that exchanges channels and width of such an image.
@@ -26,9 +26,10 @@ func (d *draft) bytesOnly() bool { return d.src[0].buf.narrow && d.dst.buf.narro
 
 // l2Layout lays out a source that passes through L2, from base on: elements, then channels, then depth, then rows, with
 // groups one after the other in the same place. A neural source keeps one work unit of a row, or cols if that is not 0;
-// a planar source that is not reduced keeps widePatch columns (env_bcast_mul_1x375x4096_runtime_1x375x4096), and one
-// that is reduced as four rows those of a patch (reduce_probe_mean_ax3_1x1x1x512). Rows are padded so that the rows of
-// a patch fall on different banks. It returns the bytes of one group, as shown by the address of what follows it.
+// a planar source that is not reduced keeps widePatch columns (case env_bcast_mul_1x375x4096_runtime_1x375x4096), and
+// one that is reduced as four rows those of a patch (case reduce_probe_mean_ax3_1x1x1x512). Rows are padded so that the
+// rows of a patch fall on different banks. It returns the bytes of one group, as shown by the address of what follows
+// it.
 func l2Layout(d *draft, base int64, ext [5]int64, rows, cols int64, o *operand) (l2Place, int64) {
 	c, w := ext[axC], ext[axW]
 	if o.swap {
@@ -59,7 +60,8 @@ func l2Layout(d *draft, base int64, ext [5]int64, rows, cols int64, o *operand) 
 }
 
 // narrowPad is the padding in L2 of a row of a source in narrow units
-// (encoder_conv_idx_c8_n8_k1x1_s1_g8_bias0_valid_pad, encoder_conv_pad, encoder_slice_lastdim).
+// (case encoder_conv_idx_c8_n8_k1x1_s1_g8_bias0_valid_pad, case encoder_conv_pad_c8_n8_k1x1_s1_g8_bias0_p0010_f4,
+// case encoder_slice_lastdim).
 func narrowPad(t *target.Table) int64 { return 5 * t.L2Granule }
 
 // maxUnitPad is the largest padding of a row of a neural source.
@@ -67,7 +69,7 @@ func maxUnitPad(t *target.Table) int64 { return narrowPad(t) }
 
 // gatheredRow is the number of L2 bytes of a row of the result of a task in narrow units. The row is put together in
 // L2, one channel of a work unit after the other. Rows of units of eight rows are padded by eight granules, of sixteen
-// rows by ten (encoder_conv_pad, encoder_slice_lastdim).
+// rows by ten (case encoder_conv_pad_c8_n8_k1x1_s1_g8_bias0_p0010_f4, case encoder_slice_lastdim).
 func (d *draft) gatheredRow(t *target.Table) int64 {
 	o := &d.dst
 	row := o.ext[axG] * o.ext[axC] * align(min(o.ext[axW], t.WorkUnit)*elemBytes, t.L2Granule)
@@ -84,8 +86,8 @@ func (d *draft) gathered(t *target.Table) l2Place {
 
 // gathersTransposed reports whether a pass that exchanges channels and width for a port, or for several kernels, puts
 // its result together in L2: with a channel for every core it would otherwise write a row in parts of less than the 64
-// bytes that DMA moves (encoder_transpose_r3_021, reduce_probe_sum_ax2_1x128x16x16; a pass over eight channels does
-// not, reduce_probe_mean_ax2_1x64x8x8).
+// bytes that DMA moves (case encoder_transpose_r3_021, case reduce_probe_sum_ax2_1x128x16x16; a pass over eight
+// channels does not, case reduce_probe_mean_ax2_1x64x8x8).
 func (d *draft) gathersTransposed() bool {
 	o := &d.dst
 	return d.copies() && o.swap && (o.buf.space == outPort || o.buf.layout == stackOfKernels) &&
@@ -104,8 +106,8 @@ func gatheredTransposed(t *target.Table, o *operand) l2Place {
 }
 
 // transposedResult is the place where a planar result that goes to DRAM with channels and width exchanged is put
-// together: the rows of all groups (reduce_probe_sum_ax1_1x64x8x8 with eight, reduce_probe_mean_ax2_3_1x64x8x8_flat
-// with one).
+// together: the rows of all groups (case reduce_probe_sum_ax1_1x64x8x8 with eight,
+// case reduce_probe_mean_ax2_3_1x64x8x8_flat with one).
 func transposedResult(t *target.Table, o *operand) l2Place {
 	row := align(o.ext[axC]*elemBytes, t.L2Granule)
 	groups := max(o.ext[axG], 1)
@@ -115,8 +117,8 @@ func transposedResult(t *target.Table, o *operand) l2Place {
 	return l2Place{stride: [4]int64{axD: row, axC: row, axH: row * groups}}
 }
 
-// patchAgain is log2 of the columns of a patch whose rows are one source row: 64 bytes (tile_r_1x8x1x375_reps_113751,
-// tile_r_1x1x375_reps_13751).
+// patchAgain is log2 of the columns of a patch whose rows are one source row: 64 bytes
+// (case tile_r_1x8x1x375_reps_113751, case tile_r_1x1x375_reps_13751).
 const patchAgain = 5
 
 // gatheredPatchRow is the number of L2 bytes of a row of the patches of all channels, which such a task puts together
@@ -138,19 +140,20 @@ func gatheredPatches(t *target.Table, o *operand) l2Place {
 
 // rowPad is the padding of a row in L2.
 //
-// Planar: none for a reduction of more than 64 single elements (norm_softmax_a3_1x128x1x1; norm_softmax_a3_1x64x1x1 is
-// padded); two granules if channels take at most 64 bytes and rows would start on one bank (public record
-// rrmm_bcast_add_1x256x32x32_runtime_1x256x1x1); one if the row is an odd number of granules, or an even number of
-// several narrow channels (elementwise and reduction cases, norm_layer_norm_ax2_3_1x32x4x4,
-// reduce_probe_mean_ax3_1x32x4x4), or of one if rows would start on two banks
-// (reduce_probe_max_ax1_2_3_1x128x16x16; not norm_layer_norm_ax1_2_3_1x64x8x8).
+// Planar: none for a reduction of more than 64 single elements (case norm_softmax_a3_1x128x1x1;
+// case norm_softmax_a3_1x64x1x1 is padded); two granules if channels take at most 64 bytes and rows would start on one
+// bank (case rrmm_bcast_add_1x256x32x32_runtime_1x256x1x1); one if the row is an odd number of granules, or an even
+// number of several narrow channels (elementwise and reduction cases, case norm_layer_norm_ax2_3_1x32x4x4,
+// case reduce_probe_mean_ax3_1x32x4x4), or of one if rows would start on two banks
+// (case reduce_probe_max_ax1_2_3_1x128x16x16; not case norm_layer_norm_ax1_2_3_1x64x8x8).
 //
 // Neural: none for wide channels, for channelwise work on a single row, or for copies of part of the banks in units of
 // other than eight rows (sums over channels of 1x32x4x4 and rows of 1x64x8x8, inferred); else two granules with a
 // stride or with rows that do not start on one bank, three otherwise (convolution and activation cases). A row of one
-// channel that is two granules in units of eight rows gets one (env_bcast_mul_1x64x16x16_runtime_1x1x16x16), and so
-// does a row of an even number of granules of bytes (logical_not_1x1x64x64). An image of at most 8x8 whose eight rows
-// are on different banks needs none (encoder_conv_pad_.._tiny, .._sym).
+// channel that is two granules in units of eight rows gets one (case env_bcast_mul_1x64x16x16_runtime_1x1x16x16), and
+// so does a row of an even number of granules of bytes (case logical_not_1x1x64x64). An image of at most 8x8 whose
+// eight rows are on different banks needs none (case encoder_conv_pad_c8_n8_k1x1_s1_g8_bias0_p0010_tiny,
+// case encoder_conv_pad_c4_n8_k3x3_s1_g1_bias0_p1111_sym).
 func rowPad(d *draft, ch, row, height int64) int64 {
 	n := row / d.t.L2Granule
 	switch out := d.dst.ext; {
@@ -183,7 +186,7 @@ func rowPad(d *draft, ch, row, height int64) int64 {
 const bankStep = 4
 
 // bankApart moves the address of the second source up so that it begins at least bankStep banks after the first, which
-// begins at base (binary_add of images of one pixel with 64 to 4096 channels, binary_add_1x3x224x224).
+// begins at base (case binary_add_1x64x1x1 to case binary_add_1x4096x1x1, case binary_add_1x3x224x224).
 func bankApart(t *target.Table, base, at int64) int64 {
 	if n := (at - base) / t.L2Granule % t.L2Banks; at > base && n < bankStep {
 		return at + (bankStep-n)*t.L2Granule
@@ -291,9 +294,9 @@ func (d *draft) planarPatch() {
 	switch {
 	case d.rowAgain:
 		w = min(w, patchAgain)
-	case out[axW] >= widePatch && (!d.reduces() || d.two): // chain_block_d512_s128_proj1
+	case out[axW] >= widePatch && (!d.reduces() || d.two): // case chain_block_d512_s128_proj1
 		w, budget = log2up(widePatch), 9
-	case d.partRows > 1: // reduce_probe_mean_ax3_1x1x1x512
+	case d.partRows > 1: // case reduce_probe_mean_ax3_1x1x1x512
 		w = min(w, 8-log2up(int64(d.partRows)))
 	case d.reduces():
 	default:
@@ -308,8 +311,9 @@ func (d *draft) planarPatch() {
 
 // wideShift is the unit shift of a 1x1 convolution, or of a copy of several channels to a port, whose rows take several
 // work units. It is the shift of the units that cover the fewest columns, and the smallest of equal ones
-// (encoder_conv_idx_c8_n8_k1x1_s1_g8_bias0_valid_pad and encoder_conv_pad with 750 columns, encoder_slice_lastdim with
-// 375; a kernel of two columns and a table over one channel have 0 there). It is 0 for other tasks.
+// (case encoder_conv_idx_c8_n8_k1x1_s1_g8_bias0_valid_pad and case encoder_conv_pad_c8_n8_k1x1_s1_g8_bias0_p0010_f4
+// with 750 columns, case encoder_slice_lastdim with 375; a kernel of two columns and a table over one channel have 0
+// there). It is 0 for other tasks.
 func wideShift(t *target.Table, d *draft) int {
 	w, h := d.dst.ext[axW], d.dst.ext[axH]
 	copies := d.copies() && d.dst.ext[axC] > 1 && d.dst.buf.space == outPort
@@ -343,21 +347,20 @@ func (d *draft) units() {
 	for s < maxShift && out[axW] <= unit>>(s+1) && s < log2up(max(out[axH], 1)) {
 		s++
 	}
-	sums := op == td.NEMultiply && d.ne.span <= 1 || op == td.NESum && !d.ne.unicast // not less_bool_rr_1x64x1x1
+	sums := op == td.NEMultiply && d.ne.span <= 1 || op == td.NESum && !d.ne.unicast // not case less_bool_rr_1x64x1x1
 	switch {
 	case d.copies() && d.dst.swap && d.src[0].buf.space == scratch && out[axH] > 1 && out[axW] >= d.t.WorkUnit:
-		// Rows in L2 that are folded to an image (chain_block_d512_s64_proj1).
+		// Rows in L2 that are folded to an image (case chain_block_d512_s64_proj1).
 	case d.copies() && d.dst.swap && (out[axC] <= d.t.SmallImage || d.dst.inter == transposedInter(d.t) ||
 		out[axH] > 1 && out[axC] == d.t.Cores && out[axW] == d.t.Cores):
 		// Turned to rows of one granule, or with a granule of channels side by side, or an image of 16 channels and 16
-		// columns: sixteen columns per unit, one per core, or eight if there are no more
-		// (matmul_m1_k256_n512, matmul_m64_k256_n1024, reduce_probe_max_ax2_1x64x8x8,
-		// reduce_probe_sum_ax2_1x128x16x16).
+		// columns: sixteen columns per unit, one per core, or eight if there are no more (case matmul_m1_k256_n512_ty1,
+		// case matmul_m64_k256_n1024_ty1, case reduce_probe_max_ax2_1x64x8x8, case reduce_probe_sum_ax2_1x128x16x16).
 		s = transposeShift
 		if out[axW] <= d.t.SmallImage {
 			s = transposeShift + 1
 		}
-		// At least as large as the columns alone would allow, whatever the rows (reduce_probe_sum_ax1_1x8x1x64).
+		// At least as large as the columns alone would allow, whatever the rows (case reduce_probe_sum_ax1_1x8x1x64).
 		least := log2up(max(out[axH], 1))
 		for least < maxShift && out[axW] <= d.t.WorkUnit>>(least+1) {
 			least++
@@ -382,7 +385,7 @@ func smallWork(t *target.Table, src, dst *operand) bool {
 
 // worksLong reports whether a sum over folded rows reads each element of its source, or its kernel, for so long that it
 // takes its largest shift. A step of the window uses an element that many times less
-// (conv_probe_k3_c256_n256_s32_st2_g1_bias0_same).
+// (case conv_probe_k3_c256_n256_s32_st2_g1_bias0_same).
 func (d *draft) worksLong() bool {
 	taps, step := d.window.kw*d.window.kh, d.window.sx*d.window.sy
 	terms, uses := d.src[0].ext[axC]*taps, d.dst.ext[axC]*taps/step

@@ -63,7 +63,7 @@ func (b *builder) image(dims []int64) *surf {
 }
 
 // patchBytes is the number of bytes of a row of a planar task's patch. Rows that would begin on one bank are that far
-// apart (env_chain_softmax_h8_s64: eight granules for the maximum, two for the difference).
+// apart (case env_chain_softmax_h8_s64: eight granules for the maximum, two for the difference).
 func (d *draft) patchBytes() int64 {
 	if d.kind() == td.PlanarTwo && (d.src[0].broadcast[axW] || d.src[1].broadcast[axW]) {
 		return elemBytes << squarePatch
@@ -137,20 +137,20 @@ func (m *image) fits(r *resident, t *target.Table) bool {
 				pad = 0
 			case n%t.L2Banks == 0:
 				pad = max(pad, u.d.patchBytes())
-			case buf.spacing != 0 && n%2 == 0: // norm_softmax_a3_1x1x256x256, env_chain_softmax_h1_s128
+			case buf.spacing != 0 && n%2 == 0: // case norm_softmax_a3_1x1x256x256, case env_chain_softmax_h1_s128
 				pad = max(pad, t.L2Granule)
 			}
 			r.row = whole + pad
 		case u.role != result && (r.row == 0 || m.rows && u.d.ne != nil && u.d.shift.max == transposeShift):
-			// Units of eight rows need more (norm_softmax_a3_1x128x16x16; norm_softmax_a1_1x128x16x16, whose maximum is
-			// broadcast over the channels, has units of 16).
+			// Units of eight rows need more (case norm_softmax_a3_1x128x16x16; case norm_softmax_a1_1x128x16x16, whose
+			// maximum is broadcast over the channels, has units of 16).
 			r.row = max(r.row, whole+pad)
 		}
 	}
 	if transposed && r.row == 0 { // nothing else reads the image
 		r.row = whole
 	}
-	// Rows that a transpose reads together are on different banks (chain_pair_mm_add_d256_s64).
+	// Rows that a transpose reads together are on different banks (case chain_pair_mm_add_d256_s64).
 	if transposed && r.row/t.L2Granule%2 == 0 {
 		r.row += t.L2Granule
 	}

@@ -55,8 +55,8 @@ func (c *chain) keepInL2() {
 		r.after = c.neededAfter(r)
 	}
 	reductions := c.placingOrder(cand)
-	// Address of what is no result of a reduction (chain_block_d512_s128_proj1). Results of pooling, which are as large
-	// as images, would leave other images no room; no record shows them beside others.
+	// Address of what is no result of a reduction (case chain_block_d512_s128_proj1). Results of pooling, which are as
+	// large as images, would leave other images no room; no record shows them beside others.
 	least := int64(0)
 	taken := newOccupancy(c.drafts)
 	for i, r := range cand {
@@ -76,7 +76,7 @@ func (c *chain) keepInL2() {
 			if !u.o.buf.named {
 				continue
 			}
-			// Only the first reader of a named buffer names it (chain_branch_d256_s64).
+			// Only the first reader of a named buffer names it (case chain_branch_d256_s64).
 			if u.role == result || !read[u.o.buf] {
 				u.o.where = named
 			}
@@ -93,7 +93,7 @@ func (c *chain) keepInL2() {
 }
 
 // readWith reports whether a planar task reads both residents and both are lines, or columns of single elements
-// (norm_softmax_a3_1x512x1x1; two matrices may begin on one bank, chain_branch_d256_s64).
+// (case norm_softmax_a3_1x512x1x1; two matrices may begin on one bank, case chain_branch_d256_s64).
 func (r *resident) readWith(o *resident) bool {
 	a, b := r.bufs[0], o.bufs[0]
 	if !(a.layout == columnAlongRow && b.layout == columnAlongRow) && !(a.singles() && b.singles()) {
@@ -127,7 +127,7 @@ func (r *resident) usesFrom(task int) []use {
 
 // neededAfter returns the number of tasks after the last during which the resident is needed. If a planar task reads it
 // last, a pass over that task's result, which runs in step with it, may not write to the same place
-// (norm_softmax_a3_1x8x128x128).
+// (case norm_softmax_a3_1x8x128x128).
 func (c *chain) neededAfter(r *resident) int {
 	if i := r.last; i+1 < len(c.drafts) {
 		d, next := c.drafts[i], c.drafts[i+1]
@@ -169,8 +169,8 @@ func (c *chain) placingOrder(cand []*resident) (reductions int) {
 			in := u.d.src[0].ext
 			switch d := u.d; {
 			case d.reduces() && in[axW]*max(in[axH], 1)*max(in[axD], 1) == 1, d.does(td.NESum) && in[axC] == 1:
-				// Of one element: its result is as large as its source (norm_softmax_a3_1x64x1x1,
-				// norm_softmax_a1_1x1x1x128).
+				// Of one element: its result is as large as its source (case norm_softmax_a3_1x64x1x1,
+				// case norm_softmax_a1_1x1x1x128).
 				return false
 			case !d.reduces() && !d.does(td.NEMax) && (!d.does(td.NESum) || d.ne.unicast):
 				return false
@@ -178,7 +178,7 @@ func (c *chain) placingOrder(cand []*resident) (reductions int) {
 		}
 		return true
 	}
-	// A task that exchanges channels and width reads each number once (reduce_probe_max_ax2).
+	// A task that exchanges channels and width reads each number once (case reduce_probe_max_ax2_1x64x8x8).
 	broadcast := func(r *resident) bool {
 		for _, u := range r.uses {
 			if u.role != result && u.d.does(td.NEPass) && u.d.dst.swap {
@@ -206,7 +206,7 @@ func (c *chain) placingOrder(cand []*resident) (reductions int) {
 			return wx > wy
 		}
 		if x.bufs[0].asRows() && y.bufs[0].asRows() {
-			return x.def > y.def // norm_layer_norm_ax3_1x64x8x8
+			return x.def > y.def // case norm_layer_norm_ax3_1x64x8x8
 		}
 		return x.def < y.def
 	})
@@ -224,13 +224,13 @@ func (r *resident) writer() *draft {
 }
 
 // weight is bytes times tasks. A line that the neural engine writes counts as the column that it represents
-// (select_rrb_1x64x1x1).
+// (case select_rrb_1x64x1x1).
 func (r *resident) weight(t *target.Table) int64 {
 	n := r.size
 	if buf := r.bufs[0]; buf.layout == columnAlongRow && r.uses[0].d.pe == nil {
 		n *= t.L2Granule / elemBytes
 	}
-	if buf := r.bufs[0]; buf.asRows() { // what follows in its place does not count (env_chain_softmax_h1_s64)
+	if buf := r.bufs[0]; buf.asRows() { // what follows in its place does not count (case env_chain_softmax_h1_s64)
 		return n * int64(buf.last-buf.def+1+r.after)
 	}
 	return n * int64(r.last-r.def+1)
@@ -238,8 +238,8 @@ func (r *resident) weight(t *target.Table) int64 {
 
 // inPlace drops what cannot stay in L2 and joins buffers that can follow each other in one place: the result of an
 // elementwise task takes the place of its first source if nothing reads the source later and both have the same layout
-// (recorded in softmax and layer_norm), else that of its second (chain_block_d512_s128_proj1,
-// chain_pair_add_ln_d256_s64). Rows that would be apart then are not.
+// (recorded in softmax and layer_norm), else that of its second (case chain_block_d512_s128_proj1,
+// case chain_pair_add_ln_d256_s64). Rows that would be apart then are not.
 func (c *chain) inPlace(cand []*resident) []*resident {
 	var out []*resident
 	ends := map[int][2]*resident{} // by task: the residents that end there as source 1 and 2
@@ -304,7 +304,7 @@ func sameLayout(p *resident, u *use) bool {
 	s := src.o
 	switch d.kind() {
 	case td.NotPlanar:
-		// A pass after a planar task (softmax; not after another pass, floor_r_1x512x1x1).
+		// A pass after a planar task (softmax; not after another pass, case floor_r_1x512x1x1).
 		if !d.does(td.NEPass) || d.dst.swap || p.writer().pe == nil {
 			return false
 		}
@@ -341,7 +341,7 @@ func (c *chain) placeTransients() {
 			top += one.staged
 		}
 		if d.fetchesSecond() {
-			// Sources that are the same tensor may begin on adjacent banks (chain_res_relu).
+			// Sources that are the same tensor may begin on adjacent banks (case chain_res_relu_d256).
 			if one.where == inL2 || one.buf != two.buf || one.off != two.off {
 				top = bankApart(c.t, d.floor, top)
 			}
@@ -350,7 +350,7 @@ func (c *chain) placeTransients() {
 		}
 		if d.dst.where == byDMA {
 			// A task in step with the previous one may not take the place of what that task is still fetching
-			// (encoder_conv_idx with k1x9).
+			// (case encoder_conv_idx_c1024_n1024_k1x9_s1_g1024_bias1_same_wmaj).
 			if i > 0 && one.where != byDMA {
 				f, before := d.footprint(), c.drafts[i-1].footprint()
 				if c.followsClosely(i, &f, &before) {
@@ -366,7 +366,7 @@ func (c *chain) placeTransients() {
 }
 
 // place finds the lowest address from least on for r that no live buffer takes. A line that a planar task reads
-// together with another line is placed on other banks (floor_r_1x512x1x1).
+// together with another line is placed on other banks (case floor_r_1x512x1x1).
 func place(t *target.Table, r *resident, live []*resident, least int64) int64 {
 	at := lowest(live, r.size, least)
 	if r.bufs[0].layout != columnAlongRow && !r.bufs[0].singles() {
@@ -395,7 +395,7 @@ func lowest(live []*resident, n, at int64) int64 {
 }
 
 // pairPad is the padding of each of two rows of parameters: rows begin on different banks, also if one reads both at
-// half of them (binary_add_c512_constant_blob, public records with 256 and 1024 channels; not with 64).
+// half of them (case binary_add_c512_constant_blob, public records with 256 and 1024 channels; not with 64).
 func pairPad(t *target.Table, row int64) int64 {
 	switch n := row / t.L2Granule; {
 	case n%t.L2Banks == 0:
@@ -463,7 +463,7 @@ func (r *resident) padding(t *target.Table, n int64) int64 {
 }
 
 // planeForPlanar reports whether a buffer is written as rows of one channel that the planar engine reads as rows. Such
-// rows are padded like the rows of a source that comes by DMA (env_bcast_mul with 1x1x8x8).
+// rows are padded like the rows of a source that comes by DMA (case env_bcast_mul_1x64x8x8_runtime_1x1x8x8).
 func planeForPlanar(r *resident) bool {
 	rows, planar := false, false
 	for _, u := range r.uses {

@@ -27,7 +27,7 @@ func (c *chain) keepSources() {
 }
 
 // inSlices reports whether r is what a reduction fetches, and other tasks of its operation fetch other rows of the same
-// tensor (chain_lnproj_d512_s256).
+// tensor (case chain_lnproj_d512_s256).
 func (c *chain) inSlices(r *resident) bool {
 	first := &r.uses[0]
 	if first.d.kind() != td.PlanarReduce {
@@ -101,7 +101,7 @@ func (r *resident) joins(d *draft) bool {
 }
 
 // residual reports whether a is an activation by a table and b an operation on two sources, as where a block adds its
-// input to what it computed from it (env_chain_residual_silu_1x64x8x8).
+// input to what it computed from it (case env_chain_residual_silu_1x64x8x8).
 func residual(a, b *draft) bool {
 	return a.op != b.op && a.does(td.NEPass) && a.ne.act != td.NonlinNone && b.kind() == td.PlanarTwo
 }
@@ -128,7 +128,7 @@ func sameWindow(first, u *use) bool {
 }
 
 // keep points the tasks of a kept source at its place. A reduction that keeps its source reads it one patch at a time
-// (norm_layer_norm_ax1_2_3).
+// (case norm_layer_norm_ax1_2_3_1x64x8x8).
 func keep(r *resident) {
 	first, src := r.uses[0].d, r.uses[0].o
 	src.l2.base, first.keeps = r.at, true
@@ -151,7 +151,7 @@ func keep(r *resident) {
 }
 
 // unitsFromL2 sets the unit shift of a convolution whose source has stayed in L2: a long sum has its largest shift,
-// however few outputs use the source (432 uses in conv_probe_k3_c256_n256_s32_st2_g1_bias0_same).
+// however few outputs use the source (432 uses in case conv_probe_k3_c256_n256_s32_st2_g1_bias0_same).
 func (d *draft) unitsFromL2() {
 	if s := d.shift.max; d.does(td.NEMultiply) && !d.ne.unicast && s > 1 && d.dst.ext[axH] > 1 &&
 		d.src[0].ext[axC]*d.window.kw*d.window.kh >= longSum {
@@ -160,7 +160,7 @@ func (d *draft) unitsFromL2() {
 }
 
 // layAcross lays out a source that a neural task keeps for a planar one: its rows are as the planar task needs them,
-// and the units of the neural task are those of tasks in step (norm_softmax_a1_1x64x8x8).
+// and the units of the neural task are those of tasks in step (case norm_softmax_a1_1x64x8x8).
 func layAcross(first *draft, o *operand) {
 	p := &first.src[0].l2
 	p.stride[axH], p.stride[axD], p.stride[axG] = o.l2.stride[axH], o.l2.stride[axD], o.l2.stride[axG]

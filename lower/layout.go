@@ -52,7 +52,7 @@ func (b *buffer) packedRow(t *target.Table) int64 { return align(b.rowElems*elem
 
 // groupPad is the padding in L2 after each group of rows.
 func (b *buffer) groupPad(t *target.Table) int64 {
-	if b.layout.stacked() { // chain_attn_s128_dh64_h4
+	if b.layout.stacked() { // case chain_attn_s128_dh64_h4
 		return align(b.packedRow(t)/2, t.L2Granule)
 	}
 	return transposePad(t, b.group*b.packedRow(t))

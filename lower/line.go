@@ -9,8 +9,8 @@ import (
 
 // Lines. A column is a tensor of single elements along the channels, each of which takes a granule of L2. Between
 // elementwise tasks it is stored along one row instead: tasks exchange channels and width as they write it, and planar
-// tasks exchange them as they read it (floor_r_1x512x1x1, select_rrb_1x64x1x1, public records of real_div before
-// floor).
+// tasks exchange them as they read it (case floor_r_1x512x1x1, case select_rrb_1x64x1x1, public records of real_div
+// before floor).
 
 // isColumn reports whether tasks can handle a tensor as a column.
 func (b *builder) isColumn(dims []int64) bool {

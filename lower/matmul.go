@@ -134,8 +134,8 @@ func (b *builder) oneTask(img *surf, k *weights.Kernel) bool {
 }
 
 // readAsImage reports whether an elementwise operation that computes an output reads v after a product with a constant,
-// which transposes v: the sum around a layer. A copy then loads v for both (chain_pair_mm_add_d256_s64; not
-// chain_pair_add_ln_d256_s64, whose sum is not an output).
+// which transposes v: the sum around a layer. A copy then loads v for both (case chain_pair_mm_add_d256_s64; not
+// case chain_pair_add_ln_d256_s64, whose sum is not an output).
 func (b *builder) readAsImage(v *ir.Value) bool {
 	last := b.read[v].last
 	if last == nil || last == b.op || b.read[v].n < 2 || last.Def.Class != ir.Pointwise {
@@ -171,7 +171,7 @@ func (b *builder) columnForProduct(v *ir.Value, s *surf) bool {
 
 // rowCuts reports whether a product with this number of rows needs another task for its kernel because of a row of
 // biases. A uniform bias is then in the register for the accumulator's bias (linear of 375 rows with 1024 by 1024
-// elements, three tasks instead of four; chain_pair_mm_bias_d256_s64 keeps its row).
+// elements, three tasks instead of four; case chain_pair_mm_bias_d256_s64 keeps its row).
 func rowCuts(k *weights.Kernel, rows int64) (bool, error) {
 	with, err := weights.Cut(k.Out, k.Red(), true, int(rows))
 	if err != nil {
@@ -286,8 +286,7 @@ type transposeKey struct {
 	rows, cols, row int64
 }
 
-// transposed copies rows [M, K] to an image [K, M], once for all products that read
-// them (chain_branch_d256_s64).
+// transposed copies rows [M, K] to an image [K, M], once for all products that read them (case chain_branch_d256_s64).
 func (b *builder) transposed(x *surf) *surf {
 	key := transposeKey{buf: x.buf, off: x.off, rows: x.dims[0], cols: x.dims[1], row: x.stride[0]}
 	if img := b.transposes[key]; img != nil && x.pix == 0 {
@@ -332,7 +331,7 @@ func transposedInter(t *target.Table) int64 { return t.L2Granule / elemBytes }
 // imageByConst multiplies an image [K, M] with the kernel [N, K] into dst, [M, N] if swap is set and [N, M] otherwise.
 func (b *builder) imageByConst(img, dst *surf, k *weights.Kernel, e *epilogue, swap bool) error {
 	if swap && dst.buf.space == scratch {
-		dst.buf.keepApart() // rows that are side by side (chain_branch_d256_s64)
+		dst.buf.keepApart() // rows that are side by side (case chain_branch_d256_s64)
 	}
 	m := img.dims[1]
 	chunk := b.columnsAtOnce(img)
@@ -400,7 +399,7 @@ func (b *builder) matrixOperand(s *surf) *operand {
 		ext:    [5]int64{1, 1, s.dims[0], 1, s.dims[1]},
 		stride: [4]int64{all, all, s.stride[0], singleRow(s, all)},
 	}
-	if s.whole > all && (s.buf.space != scratch || s.buf.layout.stacked()) { // chain_attn_s128_dh64_h4
+	if s.whole > all && (s.buf.space != scratch || s.buf.layout.stacked()) { // case chain_attn_s128_dh64_h4
 		o.stride = [4]int64{s.whole, s.whole, s.stride[0], all}
 	}
 	return o

@@ -136,7 +136,7 @@ func (b *builder) transposeTo(x, dst *surf, perm []int) {
 		}
 		full := [3]loop{{1, x.stride[col] * x.dims[col], dst.stride[at] * dst.dims[at]},
 			{1, x.stride[col] * x.dims[col], dst.stride[at] * dst.dims[at]}, {1, x.stride[col], dst.stride[at]}}
-		if len(loops) == 0 { // a single row is all of it (encoder_transpose_r3_021)
+		if len(loops) == 0 { // a single row is all of it (case encoder_transpose_r3_021)
 			full[2] = full[1]
 		}
 		copy(full[3-len(loops):], loops)
@@ -357,8 +357,8 @@ func repeatsRows(op *ir.Op) bool {
 	return err == nil && len(reps) > 1 && reps[len(reps)-2] > 1
 }
 
-// lowerTile broadcasts the operand over the result (tile_r_1x8x1x375_reps_113751 and
-// tile_r_1x1x375_reps_13751, each with the relu that follows).
+// lowerTile broadcasts the operand over the result (case tile_r_1x8x1x375_reps_113751 and
+// case tile_r_1x1x375_reps_13751, each with the relu that follows).
 func lowerTile(b *builder, op *ir.Op, x *surf) error {
 	e, err := b.epilogueOf(op)
 	if err != nil {

@@ -163,7 +163,7 @@ func normaliseImageFits(b *builder, n *normalisation) error {
 }
 
 // normaliseImage normalises the rows of an input with several channels and rows: mean of each row, difference,
-// reciprocal deviation of the differences, product (norm_layer_norm_ax3_1x64x8x8).
+// reciprocal deviation of the differences, product (case norm_layer_norm_ax3_1x64x8x8).
 func normaliseImage(b *builder, n *normalisation) error {
 	img := b.loaded(n.x)
 	share := 1 / float64(img.w())
@@ -195,7 +195,7 @@ func normaliseColumnFits(b *builder, n *normalisation) error {
 }
 
 // normaliseColumn normalises an axis that only dimensions of 1 follow: planar copies transpose it to the row and back
-// (norm_layer_norm_ax1).
+// (case norm_layer_norm_ax1_1x64x1x1).
 func normaliseColumn(b *builder, n *normalisation) error {
 	axis, c := n.axes[0], n.x.dims[n.axes[0]]
 	rows := n.x.elems() / c
@@ -236,7 +236,7 @@ func (s *surf) permuteRows(perm []int) *surf {
 
 // normalise writes (x - mean) / sqrt(variance + eps) over the dimensions from first on; the dimensions before it are
 // channels of the tasks. transposed reports that x is a column transposed to a row; the pair counts as exchanged then
-// too (norm_layer_norm_ax1_1x64x1x1; not norm_layer_norm_ax3_1x1x1x64).
+// too (case norm_layer_norm_ax1_1x64x1x1; not case norm_layer_norm_ax3_1x1x1x64).
 func (b *builder) normalise(x, dst *surf, first int, eps float64, transposed bool) error {
 	xr, dr := normView(x, first), normView(dst, first)
 	if xr == nil {
@@ -262,8 +262,8 @@ func (b *builder) normalise(x, dst *surf, first int, eps float64, transposed boo
 		k := min(chunk, xr.dims[0]-c)
 		xs, ds := xr.slice(0, c, k, 1), dr.slice(0, c, k, 1)
 		// Mean and reciprocal deviation of each channel: two rows on different banks, stored exchanged if there are
-		// several channels (chain_base_layer_norm_d256_s64, norm_layer_norm_ax2_3_1x32x4x4,
-		// norm_layer_norm_ax3_1x8x1x64).
+		// several channels (case chain_base_layer_norm_d256_s64, case norm_layer_norm_ax2_3_1x32x4x4,
+		// case norm_layer_norm_ax3_1x8x1x64).
 		pair := b.temp([]int64{2, 1, k})
 		pair.buf.layout = meanAndDeviation
 		row := func(i int64) *operand {

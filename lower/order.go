@@ -8,8 +8,8 @@ import (
 
 // scheduled returns a segment's operations in the order in which they become tasks: that of the program, except for two
 // products that only an elementwise operation reads, and one that computes the kernel of a product at run time. Of the
-// two, the product that is the second operand comes first (chain_branch_d256_s64); the one comes immediately before its
-// reader (chain_block_d512_s128_proj1).
+// two, the product that is the second operand comes first (case chain_branch_d256_s64); the one comes immediately
+// before its reader (case chain_block_d512_s128_proj1).
 func (b *builder) scheduled(ops []*ir.Op) []*ir.Op {
 	out := b.kernelsLate(ops)
 	read := b.read

@@ -189,8 +189,9 @@ func (c *chain) fetchesLater(i int, o *operand) bool {
 }
 
 // hints sets the cache hints of first sources and marks the tasks that write a part of a port. All but the last of the
-// tasks that fetch an input request that the cache keep it (norm_layer_norm_ax1_2_3), unless they fetch different parts
-// (conv_probe_k3_c512_n512_s16_st1_g4_bias0_same) that no later task of the operation fetches (chain_lnproj_d512_s256).
+// tasks that fetch an input request that the cache keep it (case norm_layer_norm_ax1_2_3_1x64x8x8), unless they fetch
+// different parts (case conv_probe_k3_c512_n512_s16_st1_g4_bias0_same) that no later task of the operation fetches
+// (case chain_lnproj_d512_s256).
 func (c *chain) hints() {
 	fetch := map[*buffer]*draft{} // the latest that fetches a buffer
 	final := map[*buffer]*draft{} // the latest that writes a port
@@ -253,8 +254,9 @@ func (c *chain) planScratch() {
 }
 
 // placeNamed places the buffers that tasks name although they stay in L2, beside those that are in scratch
-// (chain_block_d512_s128_proj1), and returns the number of bytes in use. The latter are in the order of their first
-// task. Few buffers stay in L2 at a time, so that all their lives together are a few times as long as the procedure.
+// (case chain_block_d512_s128_proj1), and returns the number of bytes in use. The latter are in the order of their
+// first task. Few buffers stay in L2 at a time, so that all their lives together are a few times as long as the
+// procedure.
 func placeNamed(bufs, placed []*buffer) (top int64) {
 	byFirstTask(bufs)
 	var begun, beside []*buffer // those in use at f's first task, and during all of its life

@@ -8,7 +8,7 @@ import (
 )
 
 // Products with constants that compute the operands of a product at run time, as a layer of attention does with its
-// queries, keys and values, write them in the form in which that product reads them (chain_block_d512_s128_proj1).
+// queries, keys and values, write them in the form in which that product reads them (case chain_block_d512_s128_proj1).
 
 // imageOfRuntime reports whether only a product at run time reads v, as the matrix y with rows and columns exchanged.
 // The columns of v are then that product's channels, as a product with a constant computes them.

@@ -156,7 +156,8 @@ func (r *reducing) count() int64 {
 	return n
 }
 
-// copyElement is a reduction of single elements (reduce_probe_{sum,max}_ax1_1x1x1x512).
+// copyElement is a reduction of single elements (case reduce_probe_sum_ax1_1x1x1x512,
+// case reduce_probe_max_ax1_1x1x1x512).
 func copyElement(b *builder, r *reducing) error {
 	if r.count() != 1 || r.out == nil {
 		return noFit("several elements are reduced")
@@ -166,7 +167,7 @@ func copyElement(b *builder, r *reducing) error {
 }
 
 // rowsFit fits if only dimensions of 1 follow the last axis. The maximum of a column of channels is a neural task, like
-// that of a softmax (reduce_probe_max_ax1_1x64x1x1, reduce_probe_max_ax1_1x1024x1x1).
+// that of a softmax (case reduce_probe_max_ax1_1x64x1x1, case reduce_probe_max_ax1_1x1024x1x1).
 func rowsFit(_ *builder, r *reducing) error {
 	for _, n := range r.x.dims[r.axes[len(r.axes)-1]+1:] {
 		if n != 1 {
@@ -205,7 +206,7 @@ func reduceEachAxis(b *builder, r *reducing) error {
 }
 
 // reduceTransposed sums the channels of one image after a pass that transposes them to the row
-// (reduce_probe_sum_ax1_1x64x8x8); the rows of the image are groups of the sum.
+// (case reduce_probe_sum_ax1_1x64x8x8); the rows of the image are groups of the sum.
 func reduceTransposed(b *builder, r *reducing) error {
 	x, out := r.x, r.out
 	if r.neural != td.NESum || !r.ofChannels() || x.dims[0] != 1 || out == nil {
@@ -220,7 +221,7 @@ func reduceTransposed(b *builder, r *reducing) error {
 	part := partOfRow(c)
 	t := b.temp([]int64{h, w, c / part, part})
 	switch {
-	case h == 1: // a matrix (reduce_probe_sum_ax1_1x64x1x64, reduce_probe_sum_ax1_1x8x1x64)
+	case h == 1: // a matrix (case reduce_probe_sum_ax1_1x64x1x64, case reduce_probe_sum_ax1_1x8x1x64)
 		t.buf.named, t.buf.spacing = true, rowsApart
 	case part == c:
 		t.buf.group = w
@@ -243,8 +244,8 @@ func reduceTransposed(b *builder, r *reducing) error {
 }
 
 // partOfRow is the number of elements of a row of n that a sum reads as one row: rows of 128, 256 and 512 are four
-// (reduce_probe_mean_ax3_1x1x1x512, reduce_probe_sum_ax1_1x128x16x16; not reduce_probe_sum_ax1_1x64x8x8; others are not
-// recorded).
+// (case reduce_probe_mean_ax3_1x1x1x512, case reduce_probe_sum_ax1_1x128x16x16; not case reduce_probe_sum_ax1_1x64x8x8;
+// others are not recorded).
 func partOfRow(n int64) int64 {
 	switch n {
 	case 128, 256, 512:
@@ -267,7 +268,8 @@ func transposePad(t *target.Table, row int64) int64 {
 }
 
 // reduceDown reduces the rows of one image: they are transposed to the row, with the columns of the image as groups of
-// the reduction, and the result is transposed back (reduce_probe_max_ax2_1x64x8x8, reduce_probe_sum_ax2_1x64x8x8).
+// the reduction, and the result is transposed back (case reduce_probe_max_ax2_1x64x8x8,
+// case reduce_probe_sum_ax2_1x64x8x8).
 func reduceDown(b *builder, r *reducing) error {
 	x, out := r.x, r.out
 	if len(x.dims) != 4 || len(r.axes) != 1 || r.axes[0] != 2 || x.dims[0] != 1 || x.pix != 0 || r.dst.pix != 0 ||

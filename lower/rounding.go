@@ -12,7 +12,7 @@ type rounding struct {
 	minus      bool                // the correction is subtracted, not added
 }
 
-// Floor is recorded (floor_r_1x512x1x1), ceil composed by its example.
+// Floor is recorded (case floor_r_1x512x1x1), ceil is decomposed by its example.
 var roundings = map[*ir.Operation]rounding{
 	ir.OpFloor: {correction: weights.Steps(0, 1, 0, 0), minus: true},
 	ir.OpCeil:  {correction: weights.Steps(0, 0, 0, 1)},

@@ -9,8 +9,8 @@ import (
 )
 
 // runtimeProducts multiplies the matrices of two tensors, the last first. Operands of which every product reads another
-// matrix are transposed together, each matrix in a row of its own (chain_attn_s128_dh64_h4; batches of 375 rows, public
-// records).
+// matrix are transposed together, each matrix in a row of its own (case chain_attn_s128_dh64_h4; batches of 375 rows,
+// public records).
 func (b *builder) runtimeProducts(x, y, dst *surf, tx, ty bool, e *epilogue) error {
 	if tx && b.canBatchTranspose(x, dst) {
 		x, tx = b.batchTranspose(x), false
@@ -59,7 +59,8 @@ func (b *builder) transposedPlace(s *surf) *surf {
 	dims[r-2], dims[r-1] = dims[r-1], dims[r-2]
 	img := b.temp(dims)
 	img.buf.layout = stackOfMatrices
-	// Rows of a work unit that has several are on banks half way between those of the first (chain_attn_s128_dh64_h4).
+	// Rows of a work unit that has several are on banks half way between those of the first
+	// (case chain_attn_s128_dh64_h4).
 	ch := align(dims[r-1]*elemBytes, b.t.L2Granule)
 	if dims[r-2] <= b.t.WorkUnit/2 && dims[r-2]*ch/b.t.L2Granule%b.t.L2Banks == 0 {
 		img.buf.group = dims[r-2]
@@ -185,7 +186,7 @@ func (b *builder) runtimeProduct(x, y, dst *surf, tx, ty, input bool, e *epilogu
 // categoryFull is the category of the neural tasks of a product at run time that keeps the engine busy: at least one
 // work unit of columns, eight outputs on each core and sums of fullSum elements (products of 256 rows with 128 by 256
 // and 256 by 128 elements have it; 256 by 64, and 128 rows with 64 by 128, do not; public records). A product whose
-// kernel the tasks before it have written has none (chain_block_d512_s128_proj1).
+// kernel the tasks before it have written has none (case chain_block_d512_s128_proj1).
 const (
 	categoryFull = 7
 	fullSum      = 128
@@ -240,7 +241,7 @@ func (b *builder) pieceLanes(rows, k, pixels int64) int64 {
 
 // productInPieces multiplies y by one piece of the rows of x after the other, the last first: what sixteen cores leave
 // on as many cores as are a power of two, the fewest first. Unless a core computes one output, a pass of the neural
-// engine first writes all rows in the kernel's order (rrmm_r2rr_m96_k64_n64_tx0_ty0).
+// engine first writes all rows in the kernel's order (case rrmm_r2rr_m96_k64_n64_tx0_ty0).
 func (b *builder) productInPieces(x, y, dst *surf, lanes int64, ty bool, e *epilogue, ready func()) {
 	m, k := x.dims[0], x.dims[1]
 	kernel := b.directRows(x)
@@ -344,7 +345,7 @@ func (b *builder) kernelOf(v *ir.Value) *surf {
 	return s
 }
 
-// kernelPieces is kernelOf for a value of which the product makes several equal pieces (chain_attn_s256_dh64).
+// kernelPieces is kernelOf for a value of which the product makes several equal pieces (case chain_attn_s256_dh64).
 func (b *builder) kernelPieces(v *ir.Value) *surf {
 	op := b.read[v].last
 	if !b.feedsRuntime(v) || op.Arg(ir.ParamX) != v || b.transposesProduct(op) {
@@ -371,7 +372,7 @@ func (b *builder) kernelPieces(v *ir.Value) *surf {
 
 // kernelsOf is kernelOf for a value of several matrices, each of which belongs to one of the product's: the parts of
 // one core are side by side. It returns the place as an operand of rows as channels and matrices as rows
-// (chain_attn_s128_dh64_h4).
+// (case chain_attn_s128_dh64_h4).
 func (b *builder) kernelsOf(v *ir.Value) *operand {
 	op := b.read[v].last
 	if op == nil || b.read[v].n != 1 || b.outs[v] != nil || !runtimeProduct(op) || op.Arg(ir.ParamX) != v {

@@ -98,7 +98,7 @@ func (t *issued) formats() {
 }
 
 // reads reports whether the task must wait for bytes that task from has written. One number for all channels is waited
-// for, also if there is one channel (norm_softmax_a1_1x1x1x128).
+// for, also if there is one channel (case norm_softmax_a1_1x1x1x128).
 func (t *issued) reads(o span, from int) bool {
 	first := t.foot.read[0].meets(o) && (!t.close || from != t.at-1 || t.first.broadcast[axC])
 	return first || t.foot.read[1].meets(o)
@@ -109,7 +109,7 @@ func (b *scoreboard) readsNeural(t *issued) (source, result int) {
 	if n.draft == nil {
 		return 0, 0
 	}
-	// The first reader waits, and one that names the result also after another task (chain_block_d512_s128_proj1).
+	// The first reader waits, and one that names the result also after another task (case chain_block_d512_s128_proj1).
 	if !n.read && t.reads(n.foot.give, n.at) || t.first.where == named && b.chain.drafts[t.first.buf.def].ne != nil {
 		return aliasConvRes, 0
 	}
@@ -120,7 +120,7 @@ func (b *scoreboard) readsPlanar(t *issued) (source, result int) {
 	p := &b.planar
 	waited := p.read // a task of the same engine has
 	if t.foot.planar {
-		// A wait for a neural result that was computed from it is enough (env_chain_softmax_h1_s64).
+		// A wait for a neural result that was computed from it is enough (case env_chain_softmax_h1_s64).
 		waited = p.apart || p.read && b.neural.at > p.at && t.source&aliasConvRes != 0
 	}
 	if p.draft != nil && !waited && t.reads(p.foot.give, p.at) {
@@ -148,7 +148,7 @@ func (b *scoreboard) fetchesFirst(t *issued) (source, result int) {
 	return 0, 0
 }
 
-// fetchesAfterNeural: the engine fetches in turn what it fetches for two tasks (less_bool_rr_1x64x1x1), unless the
+// fetchesAfterNeural: the engine fetches in turn what it fetches for two tasks (case less_bool_rr_1x64x1x1), unless the
 // second task reads scratch, comes after a task that writes it, or fetches the same again. It then waits for the first
 // if that did not wait itself (products of 512 rows with 2048 by 2048 elements, one piece after the other, public
 // records).
@@ -190,8 +190,8 @@ func (b *scoreboard) fetchesForPlanar(t *issued) (source, result int) {
 	return 0, 0
 }
 
-// writesOverPlanarSource is about a result in the place of a planar source (select_rrb_1x64x1x1), unless the task waits
-// for the whole of the planar one (norm_softmax_a3_1x128x1x1).
+// writesOverPlanarSource is about a result in the place of a planar source (case select_rrb_1x64x1x1), unless the task
+// waits for the whole of the planar one (case norm_softmax_a3_1x128x1x1).
 func (b *scoreboard) writesOverPlanarSource(t *issued) (source, result int) {
 	p := &b.planar
 	if t.fetches || t.foot.planar || t.close || p.draft == nil || p.read || t.source&aliasPlanarRes != 0 {

@@ -10,8 +10,9 @@ import (
 
 // A window of a task contains at least one element of the image. If the padding of a convolution would create a window
 // without any, a separate task pads the image first: it moves it by a channelwise kernel of a single 1.0, stored as
-// masks (recorded for a padding of one column before a 1x1 kernel, encoder_conv_pad; a padding below the kernel's
-// extent, on either side or both, stays with the convolution in every recorded case).
+// masks (recorded for a padding of one column before a 1x1 kernel,
+// case encoder_conv_pad_c8_n8_k1x1_s1_g8_bias0_p0010_f4; a padding below the kernel's extent, on either side or both,
+// stays with the convolution in every recorded case).
 
 // margin is a padding of the two image axes, rows and columns.
 type margin struct{ top, bottom, left, right int64 }

@@ -110,7 +110,7 @@ func softmaxByNeural(b *builder, s *softmax) error {
 	return nil
 }
 
-// inverts makes a sum of the neural engine its reciprocal, by table as the sum leaves (norm_softmax_a1_1x64x8x8).
+// inverts makes a sum of the neural engine its reciprocal, by table as the sum leaves (case norm_softmax_a1_1x64x8x8).
 func (s *softmax) inverts(b *builder, d *draft) {
 	d.ne.category = 1
 	b.fillTable(d, s.recip, 1)
@@ -124,7 +124,7 @@ func (s *softmax) reciprocalSum(b *builder) *draft {
 }
 
 // rowsAsKernels multiplies the rows of several matrices by a number each. Their rows become channels and the matrices
-// rows, so that every matrix is written in the order of a kernel (chain_attn_s128_dh64_h4).
+// rows, so that every matrix is written in the order of a kernel (case chain_attn_s128_dh64_h4).
 func (b *builder) rowsAsKernels(factors, x *surf, out *operand) {
 	view := func(s *surf) *operand {
 		n := len(s.dims)
@@ -153,7 +153,7 @@ func softmaxOfOneFits(_ *builder, s *softmax) error {
 
 // softmaxOfOne emits the softmax over one channel. The maximum and the sum are their sources: the difference reads x as
 // both, and the reciprocal is taken of the power, each marked as one number for all channels
-// (norm_softmax_a1_1x1x1x128).
+// (case norm_softmax_a1_1x1x1x128).
 func softmaxOfOne(b *builder, s *softmax) error {
 	b.useTable(s.op, s.recip)
 	t, ex, total := b.temp(s.x.dims), b.temp(s.x.dims), b.temp(s.x.dims)
@@ -186,8 +186,9 @@ func softmaxImageFits(b *builder, s *softmax) error {
 
 // softmaxImage emits the softmax of the rows of an input with several rows: a copy loads it first, because the maximum
 // reads its rows as channels, or as groups if the image has several channels, and the difference reads the image
-// (env_chain_softmax_h1_s64, env_chain_softmax_h8_s64). Rows that a reduction reads in parts are not padded, so that
-// the powers do not take the place of the differences (norm_softmax_a3_1x8x128x128, env_chain_softmax_h1_s128).
+// (case env_chain_softmax_h1_s64, case env_chain_softmax_h8_s64). Rows that a reduction reads in parts are not padded,
+// so that the powers do not take the place of the differences (case norm_softmax_a3_1x8x128x128,
+// case env_chain_softmax_h1_s128).
 func softmaxImage(b *builder, s *softmax) error {
 	img := b.loaded(s.x)
 	d, ex := b.image(img.dims), b.image(img.dims)
@@ -238,8 +239,8 @@ func (b *builder) reduceImageRows(by *draft, img *surf) *operand {
 	return broadcast
 }
 
-// maxRows is the most rows of a tensor, as channels, that a task reduces (norm_softmax_a3_1x1x256x256,
-// chain_lnproj_d512_s256).
+// maxRows is the most rows of a tensor, as channels, that a task reduces (case norm_softmax_a3_1x1x256x256,
+// case chain_lnproj_d512_s256).
 const maxRows = 192
 
 // matrixRows is a tensor as a matrix of its rows, which become channels; step is the stride of their single row, 0 for
@@ -250,7 +251,7 @@ type matrixRows struct {
 }
 
 // rowsOf returns the matrix m of s's rows. Where the rows lie along the channels of an image the image's one row is a
-// row (norm_softmax_a3_1x8x1x64), else the row has all of them, with their axis and the channels exchanged.
+// row (case norm_softmax_a3_1x8x1x64), else the row has all of them, with their axis and the channels exchanged.
 func rowsOf(s, m *surf) matrixRows {
 	if n := len(s.dims); n > 2 && s.dims[n-2] == 1 {
 		return matrixRows{m, m.stride[0]}
@@ -289,15 +290,16 @@ func softmaxRowsFit(b *builder, s *softmax) error {
 	return nil
 }
 
-// longLine is the most single numbers that a softmax has side by side in scratch (128 are, norm_softmax_a3_1x128x1x1;
-// 256 are not, norm_softmax_a3_1x256x1x1, chain_attn_s256_dh64).
+// longLine is the most single numbers that a softmax has side by side in scratch (128 are,
+// case norm_softmax_a3_1x128x1x1; 256 are not, case norm_softmax_a3_1x256x1x1, case chain_attn_s256_dh64).
 const longLine = 128
 
 // softmaxRows emits the softmax of a matrix's rows, which are channels: the numbers to which rows are reduced are side
-// by side in one row, exchanged with the channels, and broadcast along the width (chain_attn_s64_dh64). Rows of one
-// element are also side by side in scratch (norm_softmax_a3_1x64x1x1), unless they are more than longLine: then only
-// the differences are, and every other number keeps its channel (norm_softmax_a3_1x256x1x1 to a3_1x1024x1x1). A result
-// that is the kernel of a product at run time is written in the kernel's order.
+// by side in one row, exchanged with the channels, and broadcast along the width (case chain_attn_s64_dh64). Rows of
+// one element are also side by side in scratch (case norm_softmax_a3_1x64x1x1), unless they are more than longLine:
+// then only the differences are, and every other number keeps its channel (case norm_softmax_a3_1x256x1x1 to
+// case norm_softmax_a3_1x1024x1x1). A result that is the kernel of a product at run time is written in the kernel's
+// order.
 func softmaxRows(b *builder, s *softmax) error {
 	x, dst := rowsOf(s.x, asRows(matrixOf(s.x))), rowsOf(s.dst, asRows(matrixOf(s.dst)))
 	n, w := x.dims[0], x.dims[1]
@@ -372,7 +374,7 @@ func softmaxColumnFits(b *builder, s *softmax) error {
 
 // softmaxColumn emits the softmax of a tensor that is one column of channels: the neural engine computes the maximum
 // and the reciprocal of the sum. The powers are computed along a row: the results of the difference and of the powers
-// are transposed when they are stored (norm_softmax_a1_1x64x1x1).
+// are transposed when they are stored (case norm_softmax_a1_1x64x1x1).
 func softmaxColumn(b *builder, s *softmax) error {
 	b.useTable(s.op, s.recip)
 	x, dst, axis, c := s.x, s.dst, s.axis, s.x.dims[s.axis]

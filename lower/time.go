@@ -14,8 +14,9 @@ func (c *chain) times() {
 }
 
 // multiplyCycles is the number of cycles that a core takes for a sum of products: one for two outputs, of each term of
-// each work unit (the larger slices of conv_probe_k3_c256_n256_s32_st1_g1_bias1_valid and of .._s64_..). Without a
-// window it cannot read the source faster than a work unit in unitCycles.
+// each work unit (the larger slices of case conv_probe_k3_c256_n256_s32_st1_g1_bias1_valid and
+// case conv_probe_k3_c256_n256_s64_st1_g1_bias1_valid). Without a window it cannot read the source faster than a work
+// unit in unitCycles.
 func (d *draft) multiplyCycles() int64 {
 	if !d.does(td.NEMultiply) || d.ne.unicast || d.cores == 0 {
 		return 0
@@ -57,7 +58,7 @@ func (d *draft) moved() int64 {
 		}
 		bytes += tensor(out[axW], out[axH], out[axD], out[axC], d.dst.inter)
 	}
-	if d.kernel != nil && d.does(td.NEMultiply) { // tables do not count (binary_real_div_1x64x8x8)
+	if d.kernel != nil && d.does(td.NEMultiply) { // tables do not count (case binary_real_div_1x64x8x8)
 		for _, l := range d.kernel.lanes(d.cores) {
 			if l.on {
 				bytes += l.size
@@ -72,7 +73,7 @@ func (d *draft) repeatsExtents() bool { return d.reduces() && d.window.alone() }
 
 // fetched counts the patches of the sources that come by DMA: the patch of each channel is fetched separately, and if
 // patches are small their number determines the time. The neural engine fetches all rows of a channel at once, and it
-// and a reduction fetch all groups (not env_bcast_mul_8x64x1x1_runtime_8x64x1x1).
+// and a reduction fetch all groups (not case env_bcast_mul_8x64x1x1_runtime_8x64x1x1).
 func (d *draft) fetched() int64 {
 	sources := int64(0)
 	if d.src[0].where == byDMA {
@@ -120,7 +121,8 @@ func (d *draft) foldedWork() int64 {
 }
 
 // patchWork is the time of the own work of a planar task that does not reduce, in bytes: less than two bytes for three
-// pixels of a patch (norm_softmax_a3_1x8x128x128; floor_r_1x512x1x1 shows that the pixels count, not the patches).
+// pixels of a patch (case norm_softmax_a3_1x8x128x128; case floor_r_1x512x1x1 shows that the pixels count, not the
+// patches).
 func (d *draft) patchWork() int64 {
 	if d.pe == nil || d.reduces() {
 		return 0

@@ -143,7 +143,7 @@ func AppendAccesses(as []Access, t *Task) []Access {
 }
 
 // Moved reports whether tile DMA moves the tensor. The DMA of sources is on if either source needs it; a source 1 that
-// is not in use stays in L2 (select_rrb_1x64x1x1).
+// is not in use stays in L2 (case select_rrb_1x64x1x1).
 func (s *Stream) Moved(t *Task) bool {
 	return t.On(s.Enable) && (s != &Streams[StreamSource1] || t.On(Source1) || !t.On(Source2DMA))
 }
