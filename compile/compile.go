@@ -98,6 +98,8 @@ type driver struct {
 	o    Options
 	sink Sink
 	to   stage
+	// acceptor serves all functions: those of one program repeat operations.
+	acceptor *lower.Acceptor
 	// codec writes the tasks; it is nil, with noCodec saying why, for a target for which zinc cannot write any.
 	codec   *td.Codec
 	noCodec error
@@ -166,6 +168,11 @@ func newDriver(ctx context.Context, o Options, to Sink) (*driver, error) {
 		names: map[string]int{},
 		sec:   weights.Section{Workers: o.Workers},
 		image: new(hwx.Image),
+	}
+	if o.Memory != nil {
+		d.acceptor = o.Memory.acceptor
+	} else {
+		d.acceptor = lower.NewAcceptor(o.Target, times(o.Target))
 	}
 	d.codec, d.noCodec = o.codec()
 	d.sec.Track()
@@ -364,7 +371,7 @@ func (d *driver) passOptions() passes.Options {
 		Precision:     d.o.precision(),
 		Place:         d.o.Place,
 		Until:         d.o.Until,
-		Accept:        d.acceptor().Accept,
+		Accept:        d.acceptor.Accept,
 		CanFuse:       lower.CanFuse,
 		CPUTime:       func(op *ir.Op) int64 { return int64(opwork.CPU(op)) },
 		DispatchTime:  func(bytes int64) int64 { return int64(cost.Overhead(d.o.Target) + cost.Handing(bytes)) },
@@ -391,19 +398,16 @@ func NewMemory(t *target.Table) *Memory {
 	return &Memory{acceptor: lower.NewAcceptor(t, times(t)), passes: passes.NewMemory()}
 }
 
-func (d *driver) acceptor() *lower.Acceptor {
-	if d.o.Memory != nil {
-		return d.o.Memory.acceptor
-	}
-	return lower.NewAcceptor(d.o.Target, times(d.o.Target))
-}
-
 // unit returns a unit for a function, with the report that its passes begin.
 func (d *driver) unit(name string, s *passes.State) *unit {
 	u := &unit{name: name, state: s, rep: &Report{Target: d.o.Target.Name, Precision: d.o.precision()}}
-	for _, tm := range s.Timings {
-		u.rep.Timings = append(u.rep.Timings, Timing{tm.Pass, tm.Time.Seconds()})
+	if d.sink.reports() {
+		u.rep.Timings = make([]Timing, 0, len(s.Timings)+1) // and the time of lowering
+		for _, tm := range s.Timings {
+			u.rep.Timings = append(u.rep.Timings, Timing{tm.Pass, tm.Time.Seconds()})
+		}
 	}
+	s.Timings = nil // thousands of functions would keep them
 	return u
 }
 

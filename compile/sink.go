@@ -87,6 +87,11 @@ func (s *Sink) stage(o *Options) stage {
 	return places
 }
 
+// reports reports whether the sink receives a report.
+func (s *Sink) reports() bool {
+	return s.Plan != nil || s.Estimate != nil || s.Sums != nil || s.Report != nil
+}
+
 // Result keeps the parts of a compilation.
 type Result struct {
 	*Built

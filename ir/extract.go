@@ -86,6 +86,8 @@ func (c *Cloner) block(b *Block) *Block {
 // CloneFunc returns a copy of f under another name; constants are shared.
 func CloneFunc(f *Func, name string) *Func {
 	c := &Cloner{Values: make(map[*Value]*Value, len(f.Body.Params)+len(f.Body.Ops))}
+	c.ops.Expect(len(f.Body.Ops))
+	c.values.Expect(len(f.Body.Params) + len(f.Body.Ops))
 	n := *f
 	n.Name, n.Body = name, c.block(f.Body)
 	return &n

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"time"
 
 	"github.com/zinc-compiler/zinc/internal/mapfault"
@@ -171,7 +172,6 @@ type State struct {
 type Timing struct {
 	Pass string
 	Time time.Duration
-	Ops  int // operations afterwards
 }
 
 // Names returns the names of the passes in order.
@@ -205,6 +205,7 @@ func Run(ctx context.Context, p *ir.Program, o Options) (*State, error) {
 // run applies the passes from List[next] to the last or to Options.Until.
 func (s *State) run(ctx context.Context, next int) error {
 	var before []byte
+	s.Timings = slices.Grow(s.Timings, len(List)-next)
 	for i := next; i < len(List); i++ {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -215,11 +216,7 @@ func (s *State) run(ctx context.Context, next int) error {
 			return err
 		}
 		s.after = pass.Name
-		ops := 0
-		if s.Func != nil {
-			ops = len(s.Func.Body.Ops)
-		}
-		s.Timings = append(s.Timings, Timing{pass.Name, time.Since(start), ops})
+		s.Timings = append(s.Timings, Timing{pass.Name, time.Since(start)})
 		if err := s.report(pass.Name, &before); err != nil {
 			return err
 		}

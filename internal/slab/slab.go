@@ -8,7 +8,7 @@ import "unsafe"
 // grows with the logarithm of theirs, and the unused memory is less than the used.
 type Slab[T any] struct {
 	free []T
-	size int
+	next int // values of the next chunk, 0 for the default
 }
 
 // maxChunk is the largest chunk, in bytes.
@@ -20,9 +20,15 @@ func (s *Slab[T]) most() int {
 	return max(1, maxChunk/int(max(1, unsafe.Sizeof(v))))
 }
 
+// Expect sets how many values the next chunk is for, if they are known beforehand.
+func (s *Slab[T]) Expect(n int) { s.next = min(max(n, 1), s.most()) }
+
 func (s *Slab[T]) grow(n int) {
-	s.size = min(max(2*s.size, 8), s.most())
-	s.free = make([]T, max(s.size, n))
+	if s.next == 0 {
+		s.next = 8
+	}
+	s.free = make([]T, max(s.next, n))
+	s.next = min(2*s.next, s.most())
 }
 
 // One returns a pointer to v's copy.
