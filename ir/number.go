@@ -39,7 +39,7 @@ func (n *Numbering) Op(op *Op) int {
 
 // value returns the number of a value, -1 for a constant or a value of another block.
 func (n *Numbering) value(v *Value) int {
-	if v == nil || v.Const != nil || int(v.number) >= len(n.values) || n.values[v.number] != v {
+	if v == nil || int(v.number) >= len(n.values) || n.values[v.number] != v {
 		return -1
 	}
 	return int(v.number)
@@ -77,4 +77,45 @@ func (t *ValueTable[T]) Set(v *Value, fact T) {
 	if at := t.At(v); at != nil {
 		*at = fact
 	}
+}
+
+// A ValueMap maps values to what is known of them. Those of a numbered body are in a slice; constants, values of nested
+// blocks and values that are new since the numbering are in a map.
+type ValueMap[T any] struct {
+	own  ValueTable[entry[T]]
+	rest map[*Value]T
+}
+
+type entry[T any] struct {
+	fact  T
+	known bool
+}
+
+// NewValueMap returns an empty map.
+func NewValueMap[T any](n *Numbering) *ValueMap[T] {
+	return &ValueMap[T]{own: NewValueTable[entry[T]](n), rest: map[*Value]T{}}
+}
+
+// Get returns what is known of a value, the zero value of its type for nothing.
+func (m *ValueMap[T]) Get(v *Value) T {
+	fact, _ := m.Lookup(v)
+	return fact
+}
+
+// Lookup returns what is known of a value, and whether anything is.
+func (m *ValueMap[T]) Lookup(v *Value) (fact T, known bool) {
+	if at := m.own.At(v); at != nil {
+		return at.fact, at.known
+	}
+	fact, known = m.rest[v]
+	return fact, known
+}
+
+// Set sets what is known of a value.
+func (m *ValueMap[T]) Set(v *Value, fact T) {
+	if at := m.own.At(v); at != nil {
+		*at = entry[T]{fact, true}
+		return
+	}
+	m.rest[v] = fact
 }

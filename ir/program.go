@@ -116,6 +116,7 @@ type Op struct {
 	Pos     Pos
 	InPlace bool // the result takes the memory of the operand of which the operation changes a part (Updates)
 	Place   Place
+	Alone   Alone
 	Origin  *Origin // what it came from; nil if not recorded
 
 	number int32 // see Numbering
@@ -180,6 +181,15 @@ type Place struct {
 	Unit   Unit
 	Rule   string // the lowering rule that accepts it, or the rule that refused it
 	Reason string // for people: offending value, limit; "" on the engine
+}
+
+// Alone is what an operation takes on the engine that is lowered alone. Placement finds it, and it is not part of the
+// program.
+type Alone struct {
+	Nanos int64
+	Tasks int32
+	Moves bool // it only moves data
+	Known bool
 }
 
 // Pos is a place in a source file. The zero Pos is not a place.

@@ -35,13 +35,13 @@ func ConstantBytes(p *Program) (n int64) {
 
 // Uses returns the operations that read each value, in program order; one that
 // reads a value twice is listed once. Block outputs are not uses by an operation.
-func Uses(f *Func) map[*Value][]*Op {
-	m := map[*Value][]*Op{}
+func Uses(f *Func) *ValueMap[[]*Op] {
+	m := NewValueMap[[]*Op](Number(f.Body))
 	Walk(f, func(op *Op) {
 		for _, a := range op.Args {
 			for _, v := range a {
-				if us := m[v]; len(us) == 0 || us[len(us)-1] != op {
-					m[v] = append(us, op)
+				if us := m.Get(v); len(us) == 0 || us[len(us)-1] != op {
+					m.Set(v, append(us, op))
 				}
 			}
 		}

@@ -85,7 +85,7 @@ func TestExtractedFunctionsAreValid(t *testing.T) {
 	if err := Verify(&Program{Funcs: []*Func{fn, first, CloneFunc(f, "copy"), f}}); err != nil {
 		t.Error(err)
 	}
-	if us := Uses(f)[ops[1].Results[0]]; len(us) != 1 || us[0] != ops[2] {
+	if us := Uses(f).Get(ops[1].Results[0]); len(us) != 1 || us[0] != ops[2] {
 		t.Error(us)
 	}
 	clone := CloneFunc(f, "main")

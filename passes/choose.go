@@ -75,7 +75,6 @@ func (s *State) copy() copied {
 		VisibleOutputs: s.VisibleOutputs,
 		States:         slices.Clone(s.States),
 		Refusals:       map[*ir.Op]*target.Refusal{},
-		accepted:       make(map[*ir.Op]accepted, len(s.accepted)),
 		parts:          make(map[*ir.Op]decomposedFrom, len(s.parts)),
 		fresh:          s.fresh,
 	}
@@ -90,7 +89,6 @@ func (s *State) copy() copied {
 	for i, op := range s.Func.Body.Ops {
 		n := f.Body.Ops[i]
 		carry(t.Refusals, n, s.Refusals, op)
-		carry(t.accepted, n, s.accepted, op)
 		carry(t.parts, n, s.parts, op)
 	}
 	return copied{t, slices.Clone(f.Body.Ops)}
@@ -258,13 +256,8 @@ func (c *chooser) weighed(base string, times []int64, share nanoseconds) (p plac
 		return placement{}, false, err
 	}
 	ops := s.Func.Body.Ops
-	if times != nil {
-		s.accepted = maps.Clone(s.accepted)
-	}
 	for i, n := range times {
-		a := s.accepted[ops[i]]
-		a.nanos = n
-		s.accepted[ops[i]] = a
+		ops[i].Alone.Nanos = n
 	}
 	matters = s.weighSteps(share)
 	p = placement{base: base, cut: map[int]*target.Refusal{}}
@@ -279,17 +272,21 @@ func (c *chooser) weighed(base string, times []int64, share nanoseconds) (p plac
 // keepPlaces returns a function that undoes what is done to places, refusals and times until it is called.
 func (s *State) keepPlaces() (undo func()) {
 	ops := s.Func.Body.Ops
-	places := make([]ir.Place, len(ops))
-	for i, op := range ops {
-		places[i] = op.Place
+	type known struct {
+		place ir.Place
+		alone ir.Alone
 	}
-	refusals, accepted := s.Refusals, s.accepted
+	before := make([]known, len(ops))
+	for i, op := range ops {
+		before[i] = known{op.Place, op.Alone}
+	}
+	refusals := s.Refusals
 	s.Refusals = maps.Clone(refusals)
 	return func() {
 		for i, op := range ops {
-			op.Place = places[i]
+			op.Place, op.Alone = before[i].place, before[i].alone
 		}
-		s.Refusals, s.accepted = refusals, accepted
+		s.Refusals = refusals
 	}
 }
 
@@ -313,7 +310,6 @@ func (c *chooser) lowerAll() error {
 
 // lower estimates a call of a trial by lowering it, and keeps it if it is the best.
 func (c *chooser) lower(t *trial) error {
-	alone := t.accepted
 	for _, p := range afterPlace {
 		if err := p.run(t.State); err != nil {
 			return err
@@ -324,7 +320,7 @@ func (c *chooser) lower(t *trial) error {
 		return nil // it cannot be lowered
 	}
 	t.total = nanoseconds(call.Total)
-	t.setTimes(call, alone)
+	t.setTimes(call)
 	if t.total < c.limit(t) {
 		c.best = t
 	}
@@ -344,23 +340,23 @@ func (c *chooser) limit(t *trial) nanoseconds {
 
 // setTimes sets the times on the engine: those of the tasks, divided among fused operations as they compare alone, and
 // of an operation on the CPU what it takes alone.
-func (t *trial) setTimes(e *CallTime, alone map[*ir.Op]accepted) {
+func (t *trial) setTimes(e *CallTime) {
 	times := make(map[*ir.Op]int64, len(t.ops))
 	for _, op := range t.Func.Body.Ops {
 		if op.Place.Unit != ir.Engine {
-			times[op] = alone[op].nanos
+			times[op] = op.Alone.Nanos
 			continue
 		}
 		times[op] += e.Ops[op]
-		sum := alone[op].nanos
+		sum := op.Alone.Nanos
 		for _, f := range t.Fused[op] {
-			sum += alone[f].nanos
+			sum += f.Alone.Nanos
 		}
 		if sum == 0 {
 			continue
 		}
 		for _, f := range t.Fused[op] {
-			times[f] = int64(float64(e.Ops[op]) / float64(sum) * float64(alone[f].nanos))
+			times[f] = int64(float64(e.Ops[op]) / float64(sum) * float64(f.Alone.Nanos))
 			times[op] -= times[f]
 		}
 	}

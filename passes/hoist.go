@@ -81,7 +81,7 @@ func movesAll(op *ir.Op) bool {
 type hoist struct {
 	s     *State
 	op    *ir.Op
-	read  map[*ir.Value]int
+	read  *ir.ValueMap[int]
 	moves []*ir.Op
 	after map[*ir.Op]*ir.Op // product -> its activation
 }
@@ -91,7 +91,7 @@ type hoist struct {
 func (h *hoist) over(v *ir.Value, depth int) bool {
 	const deep = 8
 	op := v.Def
-	if op == nil || h.read[v] != 1 || op.Place.Unit != ir.Engine || depth > deep {
+	if op == nil || h.read.Get(v) != 1 || op.Place.Unit != ir.Engine || depth > deep {
 		return false
 	}
 	if movesAll(op) {
@@ -121,7 +121,7 @@ func (h *hoist) over(v *ir.Value, depth int) bool {
 		return false
 	}
 	n.Place = ir.Place{Unit: ir.Engine, Rule: a.Rule, Reason: h.op.Place.Reason}
-	h.s.accepted[n] = accepted{tasks: a.Tasks, nanos: a.Nanos}
+	n.Alone = alone(a)
 	h.after[op] = n
 	return true
 }

@@ -154,7 +154,6 @@ type State struct {
 	expanded int64                      // bytes of decompressed weights
 	fresh    int                        // values named by passes
 	derived  map[*ir.Value]bool         // made by decompressing
-	accepted map[*ir.Op]accepted        // operations that the engine accepts
 	parts    map[*ir.Op]decomposedFrom  // operations that decompose wrote
 	notFP16  map[*ir.Op]*target.Refusal // why operations stayed in fp32 although fp16 was requested
 	made16   map[string]*ir.Const       // constants that decompositions computed, by what they depend on

@@ -66,17 +66,15 @@ func place(s *State) error {
 	return nil
 }
 
-// accepted is what is known of an operation that the engine accepts.
-type accepted struct {
-	tasks int // lowered alone
-	nanos int64
-	moves bool // only moves data
+// alone returns what is known of an operation that the engine accepts.
+func alone(a target.Acceptance) ir.Alone {
+	return ir.Alone{Nanos: a.Nanos, Tasks: int32(a.Tasks), Moves: a.Moves, Known: true}
 }
 
 // acceptAll puts every operation that the engine accepts there, and the others on the CPU with the reason.
 func (s *State) acceptAll() {
-	s.accepted = make(map[*ir.Op]accepted, len(s.Func.Body.Ops))
 	for _, op := range s.Func.Body.Ops {
+		op.Alone = ir.Alone{}
 		a, err := s.Accept(op)
 		if err != nil {
 			if _, no := s.accept(op); no != nil { // the reason why decompose could not write it
@@ -103,7 +101,8 @@ func (s *State) acceptAll() {
 			if part {
 				op.Place.Reason = of.String()
 			}
-			s.accepted[op] = accepted{tasks: a.Tasks, nanos: a.Nanos, moves: a.Moves || of.Moves}
+			a.Moves = a.Moves || of.Moves
+			op.Alone = alone(a)
 		}
 	}
 }
@@ -144,7 +143,7 @@ func (s *State) forceCasts() error {
 			return nil
 		}
 		c.Place = ir.Place{Unit: ir.Engine, Rule: a.Rule}
-		s.accepted[c] = accepted{tasks: a.Tasks, nanos: a.Nanos}
+		c.Alone = alone(a)
 		if given {
 			copies[x] = c.Results[0]
 			op.Args[op.Def.ParamIndex(ir.ParamX)] = []*ir.Value{c.Results[0]}
@@ -268,7 +267,7 @@ func (s *State) dropIdleMoves() {
 	}
 	computes := make([]bool, len(ops))
 	for i, op := range ops {
-		if op.Place.Unit == ir.Engine && !s.accepted[op].moves {
+		if op.Place.Unit == ir.Engine && !op.Alone.Moves {
 			computes[find(i)] = true
 		}
 	}
@@ -296,7 +295,7 @@ func fuseEpilogue(s *State) error {
 			continue
 		}
 		v := lead.Results[0]
-		for n[v] == 1 && reader.Get(v) != nil {
+		for n.Get(v) == 1 && reader.Get(v) != nil {
 			e := reader.Get(v)
 			if e.Place.Unit != ir.Engine || !s.CanFuse(lead, s.Fused[lead], e) {
 				break

@@ -136,7 +136,7 @@ func foldScaleBias(s *State) error {
 }
 
 // foldInto rewrites the product before op in place and returns its result, or nil.
-func (s *State) foldInto(op *ir.Op, n map[*ir.Value]int) (*ir.Value, error) {
+func (s *State) foldInto(op *ir.Op, n *ir.ValueMap[int]) (*ir.Value, error) {
 	switch op.Def.Operation {
 	case ir.OpMul, ir.OpAdd, ir.OpSub:
 	default:
@@ -146,7 +146,7 @@ func (s *State) foldInto(op *ir.Op, n map[*ir.Value]int) (*ir.Value, error) {
 	if x.IsConst() && !op.Is(ir.OpSub) {
 		x, c = c, x
 	}
-	if !c.IsConst() || x.IsConst() || x.Def == nil || n[x] != 1 || !x.Type.Equal(op.Results[0].Type) || !known(x) {
+	if !c.IsConst() || x.IsConst() || x.Def == nil || n.Get(x) != 1 || !x.Type.Equal(op.Results[0].Type) || !known(x) {
 		return nil, nil
 	}
 	p := x.Def

@@ -100,9 +100,9 @@ func takeResult(op *ir.Op, old *ir.Value) {
 }
 
 // uses counts the uses of every value in a function's blocks, including nested ones.
-func uses(f *ir.Func) map[*ir.Value]int {
-	n := make(map[*ir.Value]int, len(f.Body.Ops))
-	eachUse(f.Body, func(v *ir.Value) { n[v]++ })
+func uses(f *ir.Func) *ir.ValueMap[int] {
+	n := ir.NewValueMap[int](ir.Number(f.Body))
+	eachUse(f.Body, func(v *ir.Value) { n.Set(v, n.Get(v)+1) })
 	return n
 }
 

@@ -89,10 +89,10 @@ func dropDeadCode(s *State) error {
 		op := ops[i]
 		live := op.Def.Effect != ir.Pure && op.Def.Effect != ir.Random || len(op.Blocks) > 0
 		for _, v := range op.Results {
-			live = live || n[v] > 0
+			live = live || n.Get(v) > 0
 		}
 		if !live {
-			op.Operands(func(_ *ir.Param, v *ir.Value) { n[v]-- })
+			op.Operands(func(_ *ir.Param, v *ir.Value) { n.Set(v, n.Get(v)-1) })
 			continue
 		}
 		kept = append(kept, op)

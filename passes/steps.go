@@ -32,7 +32,6 @@ const (
 func cutSteps(s *State) error {
 	best := newNeeds(s.Func.Body).fewest()
 	s.Steps = s.splitWide(best)
-	s.accepted = nil
 	s.Func.Body.Ops = s.Func.Body.Ops[:0]
 	for _, st := range best {
 		s.Func.Body.Ops = append(s.Func.Body.Ops, st.Ops...)
@@ -246,14 +245,9 @@ func surfaces(f *ir.Func, steps []*Step) {
 // tasksOf returns the number of tasks of an operation lowered alone, 0 for one that is not on the engine. It is known
 // from placement, unless the passes were resumed after it.
 func (s *State) tasksOf(op *ir.Op) int {
-	a, ok := s.accepted[op]
-	if !ok && op.Place.Unit == ir.Engine {
-		if s.accepted == nil {
-			s.accepted = map[*ir.Op]accepted{}
-		}
-		alone, _ := s.Accept(op) // one that the engine refuses was placed by hand; lowering reports it
-		a.tasks = alone.Tasks
-		s.accepted[op] = a
+	if !op.Alone.Known && op.Place.Unit == ir.Engine {
+		a, _ := s.Accept(op) // one that the engine refuses was placed by hand; lowering reports it
+		op.Alone = ir.Alone{Tasks: int32(a.Tasks), Known: true}
 	}
-	return a.tasks
+	return int(op.Alone.Tasks)
 }

@@ -13,7 +13,7 @@ func dropThresholds(s *State) error {
 	read := uses(s.Func)
 	for _, op := range s.Func.Body.Ops {
 		t, hard := hardSwish(op)
-		if hard == nil || read[t] != 2 || read[hard.Results[0]] != 1 || hard.Place.Unit != ir.Engine {
+		if hard == nil || read.Get(t) != 2 || read.Get(hard.Results[0]) != 1 || hard.Place.Unit != ir.Engine {
 			continue
 		}
 		x, bound, ok := thresholded(t)

@@ -157,7 +157,7 @@ func (s *State) weigh(st *Step, cpu map[*ir.Op]nanoseconds, states map[*ir.Value
 	}
 	last := make(map[*ir.Value]int, n) // the place after the last reader
 	for i, op := range st.Ops {
-		w.engine[i], w.cpu[i] = nanoseconds(s.accepted[op].nanos), cpu[op]
+		w.engine[i], w.cpu[i] = nanoseconds(op.Alone.Nanos), cpu[op]
 		op.Reads(func(v *ir.Value) { last[v] = i })
 	}
 	for _, v := range st.Outputs {

@@ -36,7 +36,7 @@ func TestWideStepsAreCutAsLateAsTheyCan(t *testing.T) {
 func randomStep(r *rand.Rand, table *target.Table) (*ir.Func, *State) {
 	value := func(i int) *ir.Value { return &ir.Value{Name: fmt.Sprint("v", i), Type: ir.TensorOf(ir.FP16, 1)} }
 	f := &ir.Func{Body: &ir.Block{}}
-	s := &State{Options: Options{Target: table}, Func: f, Fused: map[*ir.Op][]*ir.Op{}, accepted: map[*ir.Op]accepted{}}
+	s := &State{Options: Options{Target: table}, Func: f, Fused: map[*ir.Op][]*ir.Op{}}
 	var values []*ir.Value
 	for i := range 1 + r.IntN(12) {
 		values = append(values, value(i))
@@ -50,7 +50,7 @@ func randomStep(r *rand.Rand, table *target.Table) (*ir.Func, *State) {
 		op.SetArg(ir.ParamY, values[r.IntN(len(values))])
 		v := value(100 + i)
 		v.Def, op.Results = op, []*ir.Value{v}
-		s.accepted[op] = accepted{tasks: r.IntN(3)}
+		op.Alone = ir.Alone{Tasks: r.Int32N(3), Known: true}
 		if d := x.Def; d != nil && d == f.Body.Ops[len(f.Body.Ops)-1] && r.IntN(4) == 0 {
 			s.Fused[d] = []*ir.Op{op}
 		}
@@ -71,7 +71,7 @@ func latest(s *State, f *ir.Func, first int) (best int, cut Cut) {
 		for _, e := range s.Fused[op] {
 			fused[e] = true
 		}
-		if tasks += s.accepted[op].tasks; best > 0 && tasks > s.Target.MaxTasks/chainShare {
+		if tasks += int(op.Alone.Tasks); best > 0 && tasks > s.Target.MaxTasks/chainShare {
 			return best, CutTasks
 		}
 		if len(fused) > 0 {

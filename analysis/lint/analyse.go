@@ -12,16 +12,11 @@ import (
 
 // analysis has the range of every value of a function.
 type analysis struct {
-	fn     *ir.Func
+	*function
 	inputs map[string]Interval
-	val    map[*ir.Value]Interval // as stored
-	raw    map[*ir.Value]Interval // before rounding
+	ranges *ir.ValueMap[valueRange]
 	hots   map[*ir.Op]*witness.Peaks
 	rows   map[*ir.Value]*rows // of products, as stored
-	folded map[*ir.Value]*ir.Const
-	consts map[*ir.Const]Interval
-	uses   map[*ir.Value][]*ir.Op
-	ops    []*ir.Op // in order, those of nested blocks before their own
 	// unmodelled are the operations whose ranges come from their types alone.
 	unmodelled map[*ir.Op]bool
 	// written are the states without a passed range: zeros and what operations judged so far write.
@@ -34,56 +29,73 @@ type analysis struct {
 	repaired map[*ir.Value]Interval
 }
 
+// function is what is known of a function whatever its ranges.
+type function struct {
+	fn      *ir.Func
+	numbers *ir.Numbering
+	folded  *ir.ValueMap[*ir.Const]
+	consts  map[*ir.Const]Interval
+	uses    *ir.ValueMap[[]*ir.Op]
+	ops     []*ir.Op // in order, those of nested blocks before their own
+}
+
+// valueRange is the range of a value.
+type valueRange struct{ stored, raw Interval } // raw is before rounding
+
+func (a *analysis) setRange(v *ir.Value, stored, raw Interval) {
+	a.ranges.Set(v, valueRange{stored, raw})
+}
+
 // analyse judges a function whose operations have places. inputs maps parameters to their ranges; a parameter without
 // an entry has the range of its type, a state that of what the function writes to it.
 func analyse(f *ir.Func, inputs map[string]Interval) *analysis {
-	a := prepare(f, inputs, map[*ir.Value]*ir.Const{}, map[*ir.Const]Interval{})
+	n := ir.Number(f.Body)
+	of := &function{
+		fn: f, numbers: n, folded: ir.NewValueMap[*ir.Const](n), consts: map[*ir.Const]Interval{}, uses: ir.Uses(f),
+	}
+	of.order(f.Body)
+	a := of.prepare(inputs)
 	a.body()
 	return a
 }
 
 // calmly judges the function again, with NaN omitted and findings repaired.
 func (a *analysis) calmly() *analysis {
-	c := prepare(a.fn, a.inputs, a.folded, a.consts)
+	c := a.prepare(a.inputs)
 	c.calm = true
 	c.body()
 	return c
 }
 
 // prepare sets the ranges of the parameters.
-func prepare(f *ir.Func, inputs map[string]Interval, folded map[*ir.Value]*ir.Const,
-	consts map[*ir.Const]Interval) *analysis {
+func (f *function) prepare(inputs map[string]Interval) *analysis {
 	a := &analysis{
-		fn: f, inputs: inputs, val: map[*ir.Value]Interval{}, raw: map[*ir.Value]Interval{},
-		hots:   map[*ir.Op]*witness.Peaks{},
-		rows:   map[*ir.Value]*rows{},
-		folded: folded, consts: consts, uses: ir.Uses(f), unmodelled: map[*ir.Op]bool{},
-		repaired: map[*ir.Value]Interval{},
+		function: f, inputs: inputs, ranges: ir.NewValueMap[valueRange](f.numbers), hots: map[*ir.Op]*witness.Peaks{},
+		rows: map[*ir.Value]*rows{}, unmodelled: map[*ir.Op]bool{}, repaired: map[*ir.Value]Interval{},
 	}
-	a.order(f.Body)
-	for _, p := range f.Body.Params {
+	for _, p := range f.fn.Body.Params {
 		r, ok := inputs[p.Name]
 		if !ok {
 			r = interval.OfType(p.Type.DType)
 		}
-		a.val[p], a.raw[p] = r, r
+		a.setRange(p, r, r)
 	}
 	return a
 }
 
 // Func returns the function.
-func (a *analysis) Func() *ir.Func { return a.fn }
+func (f *function) Func() *ir.Func { return f.fn }
 
 // Operations returns the operations in order, those of nested blocks before their own.
-func (a *analysis) Operations() []*ir.Op { return a.ops }
+func (f *function) Operations() []*ir.Op { return f.ops }
 
 // order lists the operations of a block.
-func (a *analysis) order(b *ir.Block) {
+func (f *function) order(b *ir.Block) {
 	for _, op := range b.Ops {
 		for _, inner := range op.Blocks {
-			a.order(inner)
+			f.order(inner)
 		}
-		a.ops = append(a.ops, op)
+		f.ops = append(f.ops, op)
 	}
 }
 
@@ -148,8 +160,7 @@ func (a *analysis) op(op *ir.Op) {
 		if a.calm && v.Type.Kind == ir.Tensor {
 			r.NaN = false
 		}
-		a.raw[v] = r
-		a.val[v] = storedRange(op, v.Type.DType, r, c.running)
+		a.setRange(v, storedRange(op, v.Type.DType, r, c.running), r)
 	}
 	a.repair(op)
 	if s, v := stateOf(op); v != nil {
@@ -175,7 +186,9 @@ func (a *analysis) repair(op *ir.Op) {
 	clip := func(r Interval) Interval {
 		return Interval{Lo: interval.Clamp(r.Lo, limit), Hi: interval.Clamp(r.Hi, limit)}
 	}
-	a.val[v], a.repaired[v] = clip(a.val[v]), limit
+	a.repaired[v] = limit
+	r := a.ranges.Get(v)
+	a.setRange(v, clip(r.stored), r.raw)
 	if rs := a.rows[v]; rs != nil {
 		for i, r := range rs.r {
 			rs.r[i] = clip(r)
@@ -232,7 +245,7 @@ func (a *analysis) loop(op *ir.Op) []Interval {
 	for _, b := range op.Blocks {
 		for _, p := range b.Params {
 			r := interval.OfType(p.Type.DType)
-			a.val[p], a.raw[p] = r, r
+			a.setRange(p, r, r)
 		}
 		a.block(b)
 	}
@@ -253,30 +266,30 @@ func (a *analysis) Range(v *ir.Value) Interval {
 	if v.Const != nil {
 		return a.constOf(v.Const)
 	}
-	if r, ok := a.val[v]; ok {
-		return r
+	if r, ok := a.ranges.Lookup(v); ok {
+		return r.stored
 	}
 	return interval.OfType(v.Type.DType)
 }
 
-func (a *analysis) constOf(k *ir.Const) Interval {
-	r, ok := a.consts[k]
+func (f *function) constOf(k *ir.Const) Interval {
+	r, ok := f.consts[k]
 	if !ok {
 		r = interval.OfConst(k)
-		a.consts[k] = r
+		f.consts[k] = r
 	}
 	return r
 }
 
 // Constant returns the constant that a value is, or that its operation computes from constants.
-func (a *analysis) Constant(v *ir.Value) *ir.Const {
+func (f *function) Constant(v *ir.Value) *ir.Const {
 	if v.Const != nil || v.Def == nil {
 		return v.Const
 	}
-	if k, ok := a.folded[v]; ok {
+	if k, ok := f.folded.Lookup(v); ok {
 		return k
 	}
-	a.folded[v] = nil
+	f.folded.Set(v, nil)
 	op := *v.Def
 	if op.Def.Fold == nil || len(op.Blocks) > 0 {
 		return nil
@@ -285,7 +298,7 @@ func (a *analysis) Constant(v *ir.Value) *ir.Const {
 	for i, list := range op.Args {
 		op.Args[i] = slices.Clone(list)
 		for j, w := range list {
-			k := a.Constant(w)
+			k := f.Constant(w)
 			if k == nil {
 				return nil
 			}
@@ -297,9 +310,9 @@ func (a *analysis) Constant(v *ir.Value) *ir.Const {
 		return nil
 	}
 	for i, r := range v.Def.Results {
-		a.folded[r] = ks[i]
+		f.folded.Set(r, ks[i])
 	}
-	return a.folded[v]
+	return f.folded.Get(v)
 }
 
 var inf = math.Inf(1)

@@ -75,7 +75,7 @@ func (s *site) of(name ir.ParamName) Interval {
 func (s *site) result() *ir.Value { return s.op.Results[0] }
 
 // raw is the range of the result before rounding.
-func (s *site) raw() Interval { return s.a.raw[s.result()] }
+func (s *site) raw() Interval { return s.a.ranges.Get(s.result()).raw }
 
 // judged reports whether every computed float operand is finite. If one is not, an earlier statement is the cause and
 // this one cannot be judged.

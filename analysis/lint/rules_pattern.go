@@ -48,7 +48,7 @@ func quotientOfSum(op *ir.Op) *quotient {
 func sharedQuotient(a *analysis, e *ir.Op) (*quotient, *ir.Op) {
 	seen := []*ir.Value{e.Results[0]}
 	for i := 0; i < len(seen) && i < 16; i++ {
-		for _, u := range a.uses[seen[i]] {
+		for _, u := range a.uses.Get(seen[i]) {
 			if q := quotientOfSum(u); q != nil && q.exp == e && !q.max {
 				return q, u
 			}
@@ -116,7 +116,7 @@ func between(a *analysis, ops ...*ir.Op) []*ir.Op {
 			continue
 		}
 		for _, r := range op.Results {
-			for _, u := range a.uses[r] {
+			for _, u := range a.uses.Get(r) {
 				leads[op] = leads[op] || leads[u]
 			}
 		}

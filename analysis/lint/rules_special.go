@@ -376,7 +376,7 @@ func checkZeroTail(s *site) *suspect {
 		return nil
 	}
 	var reader *ir.Op
-	for _, u := range s.a.uses[s.result()] {
+	for _, u := range s.a.uses.Get(s.result()) {
 		if zeroReader(u, s.result()) {
 			reader = u
 		}

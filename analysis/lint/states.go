@@ -16,10 +16,11 @@ import (
 func (a *analysis) stateful(states []*ir.Value) {
 	a.written = map[*ir.Value]Interval{}
 	for _, v := range states {
-		a.val[v], a.raw[v], a.written[v] = Interval{}, Interval{}, Interval{}
+		a.written[v] = Interval{}
+		a.setRange(v, Interval{}, Interval{})
 	}
 	ops := a.fn.Body.Ops
-	needs := dependences(ops, states)
+	needs := a.dependences(states)
 	for _, group := range components(needs) {
 		slices.Sort(group)
 		var cycle []*ir.Op
@@ -29,7 +30,7 @@ func (a *analysis) stateful(states []*ir.Value) {
 				continue
 			}
 			s := states[at-len(ops)] // after what writes it, unless that depends on it
-			a.val[s], a.raw[s] = a.written[s], a.written[s]
+			a.setRange(s, a.written[s], a.written[s])
 		}
 		a.fixpoint(cycle, len(group) > 1)
 	}
@@ -37,22 +38,23 @@ func (a *analysis) stateful(states []*ir.Value) {
 
 // dependences returns a graph of the operations of a body, with those in their blocks, and after them the states: an
 // operation needs those whose results it reads and the states it reads, a state those that write it.
-func dependences(ops []*ir.Op, states []*ir.Value) [][]int {
+func (f *function) dependences(states []*ir.Value) [][]int {
+	ops := f.fn.Body.Ops
 	needs := make([][]int, len(ops)+len(states))
-	node := map[*ir.Value]int{} // what defines a value
+	node := ir.NewValueMap[int](f.numbers) // what defines a value
 	for i, s := range states {
-		node[s] = len(ops) + i
+		node.Set(s, len(ops)+i)
 	}
 	for i, op := range ops {
 		add := func(v *ir.Value) {
-			if at, ok := node[v]; ok {
+			if at, ok := node.Lookup(v); ok {
 				needs[i] = append(needs[i], at)
 			}
 		}
 		eachWithin(op, func(o *ir.Op) {
 			if s, v := stateOf(o); v != nil {
 				add(v)
-				if at, free := node[s]; free {
+				if at, free := node.Lookup(s); free {
 					needs[at] = append(needs[at], i)
 				}
 				return
@@ -65,7 +67,7 @@ func dependences(ops []*ir.Op, states []*ir.Value) [][]int {
 			}
 		})
 		for _, r := range op.Results {
-			node[r] = i
+			node.Set(r, i)
 		}
 	}
 	return needs
@@ -120,7 +122,8 @@ func (a *analysis) fixpoint(ops []*ir.Op, cyclic bool) {
 	// pass judges the cycle with states of the ranges rs and returns what they then hold.
 	pass := func(rs map[*ir.Value]Interval) (held map[*ir.Value]Interval, stable bool) {
 		for s, r := range rs {
-			a.val[s], a.written[s] = r, before[s]
+			a.written[s] = before[s]
+			a.setRange(s, r, r)
 		}
 		a.each(ops)
 		held, stable = map[*ir.Value]Interval{}, true
@@ -157,7 +160,8 @@ func (a *analysis) fixpoint(ops []*ir.Op, cyclic bool) {
 		rs = held
 	}
 	for s, r := range rs {
-		a.val[s], a.raw[s], a.written[s] = r, r, r
+		a.written[s] = r
+		a.setRange(s, r, r)
 	}
 }
 

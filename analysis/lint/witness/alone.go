@@ -105,7 +105,7 @@ func (s *search) neighbourhoods(p *proof) [][]*ir.Op {
 	}
 	grow(func(op *ir.Op, add func(*ir.Op)) {
 		for _, r := range op.Results {
-			for _, u := range uses[r] {
+			for _, u := range uses.Get(r) {
 				add(u)
 			}
 		}
