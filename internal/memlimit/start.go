@@ -14,9 +14,10 @@ const (
 	// of their time was collection, which by default begins at 4 MiB.
 	firstCollection = 32
 	// minGarbage and maxGarbage are how much is garbage when it runs again: garbagePercent of what is in use between
-	// them.
+	// them, and more than maxGarbage only within a heap of roomyHeap.
 	minGarbage = 16
 	maxGarbage = 72
+	roomyHeap  = 320
 	// answerGarbage is how much the work between two calls of Rest may leave: several times what an edit of a model of
 	// 1,200 operations does.
 	answerGarbage = 128
@@ -24,7 +25,7 @@ const (
 
 // garbagePercent is how much the heap grows between two collections. A collection takes time for each object in use, so
 // with one percentage the time of collections is a part of the whole that does not grow with the model. Beyond
-// maxGarbage time gives way to memory: a chain of 200,000 operations takes 490 MB to explain, and took 640 MB with the
+// roomyHeap time gives way to memory: a chain of 200,000 operations takes 490 MB to explain, and took 640 MB with the
 // percentage alone.
 const garbagePercent = 100
 
@@ -83,7 +84,8 @@ func adjust() {
 
 // percentOf returns the setting for a heap with n bytes in use.
 func percentOf(n uint64) int {
-	return min(max(garbagePercent, percentFor(n, minGarbage)), percentFor(n, maxGarbage))
+	most := uint64(max(maxGarbage, roomyHeap-int64(n>>20)))
+	return min(max(garbagePercent, percentFor(n, minGarbage)), percentFor(n, most))
 }
 
 // percentFor returns the setting for a heap with n bytes in use, and the garbage in MiB that it may leave.
