@@ -13,6 +13,7 @@ const (
 	fieldOutputs field = iota
 	fieldKind
 	fieldPreferred
+	fieldBackend
 	fieldSupported
 	fieldWeight
 	fieldFunction
@@ -34,7 +35,8 @@ var synonyms = [numFields][]string{
 		"layertype"},
 	fieldTypeName: {"type"},
 	fieldPreferred: {"preferred", "preferreddevice", "preferredcomputedevice", "preferredcomputeunit",
-		"selectedbackend", "selecteddevice", "device", "computedevice", "computeunit"},
+		"selecteddevice", "device", "computedevice", "computeunit"},
+	fieldBackend: {"selectedbackend"},
 	fieldSupported: {"supported", "supporteddevices", "supportedcomputedevices", "supportedcomputeunits",
 		"backendsupport"},
 	fieldWeight: {"cost", "weight", "estimatedcost", "costweight", "estimatedcostweight", "estimatedweight",
@@ -98,7 +100,7 @@ func (t *tree) isOperation(f *fields) bool {
 	if f[fieldKind] >= 0 || f[fieldPath] >= 0 && f[fieldUsage] >= 0 {
 		return true
 	}
-	device := f[fieldPreferred] >= 0 || f[fieldUsage] >= 0
+	device := f[fieldPreferred] >= 0 || f[fieldBackend] >= 0 || f[fieldUsage] >= 0
 	if f[fieldInner] >= 0 {
 		inner := t.fields(f[fieldInner])
 		device = device || inner[fieldPreferred] >= 0 || inner[fieldWeight] >= 0
@@ -157,12 +159,18 @@ func (r *treeReader) inner(f *fields, o *Operation) {
 
 // facts reads the devices, the weight, the estimates and the reasons.
 func (r *treeReader) facts(f *fields, o *Operation) error {
+	if n := f[fieldBackend]; n >= 0 {
+		s, _ := r.text(n)
+		o.Backend = strings.Trim(s, `"`)
+		if f[fieldPreferred] < 0 {
+			f[fieldPreferred] = n
+		}
+	}
 	if n := f[fieldPreferred]; n >= 0 {
-		set, name, err := r.devices(n)
+		set, err := r.devices(n)
 		if err != nil {
 			return err
 		}
-		o.Backend = strings.Trim(name, `"`)
 		for _, d := range []Device{Engine, GPU, CPU} {
 			if set.Has(d) {
 				o.Preferred = d
@@ -171,7 +179,7 @@ func (r *treeReader) facts(f *fields, o *Operation) error {
 		}
 	}
 	if n := f[fieldSupported]; n >= 0 {
-		set, _, err := r.devices(n)
+		set, err := r.devices(n)
 		if err != nil {
 			return err
 		}
@@ -345,29 +353,29 @@ func (r *treeReader) component(n int32, o *Operation, kind string) {
 	}
 }
 
-// devices returns the devices that a value names, and the text if it is one: a name, names with commas between, a list,
-// an object with a name, or one whose keys are the names.
-func (r *treeReader) devices(n int32) (Devices, string, error) {
-	var set Devices
+// devices returns the devices that a value names: a name, names with commas between, a list, an object with a name, or
+// one whose keys are the names.
+func (r *treeReader) devices(n int32) (Devices, error) {
 	switch r.nodes[n].kind {
 	case array:
+		var set Devices
 		for c := range r.children(n) {
-			s, _, err := r.devices(c)
+			s, err := r.devices(c)
 			if err != nil {
-				return 0, "", err
+				return 0, err
 			}
 			set |= s
 		}
-		return set, "", nil
+		return set, nil
 	case object:
 		return r.deviceObject(n)
 	}
 	s, _ := r.text(n)
 	set, bad := parseDevices(s)
 	if bad != "" {
-		return 0, "", r.errorAt(int(r.nodes[n].start), notDevice, quoted(bad), "")
+		return 0, r.errorAt(int(r.nodes[n].start), notDevice, quoted(bad), "")
 	}
-	return set, s, nil
+	return set, nil
 }
 
 const notDevice = "want a device: CPU, GPU or Neural Engine"
@@ -388,7 +396,7 @@ func parseDevices(s string) (set Devices, bad string) {
 }
 
 // deviceObject reads an object that has the name of a device as a member, or names of devices as keys.
-func (r *treeReader) deviceObject(n int32) (Devices, string, error) {
+func (r *treeReader) deviceObject(n int32) (Devices, error) {
 	for c := range r.children(n) {
 		if slices.Contains(deviceNames, foldKey(r.key(c))) {
 			return r.devices(c)
@@ -399,13 +407,13 @@ func (r *treeReader) deviceObject(n int32) (Devices, string, error) {
 		key := r.key(c)
 		d, ok := parseDevice(key)
 		if !ok {
-			return 0, "", r.errorAt(int(r.nodes[c].keyStart), notDevice, quoted(key), "")
+			return 0, r.errorAt(int(r.nodes[c].keyStart), notDevice, quoted(key), "")
 		}
 		if s, _ := r.text(c); s != "0" && s != "false" && s != "NO" && !r.isNull(c) {
 			set |= Devices(d)
 		}
 	}
-	return set, "", nil
+	return set, nil
 }
 
 // deviceNames are the keys of the name of a device in an object.

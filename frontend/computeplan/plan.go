@@ -291,15 +291,40 @@ func (p *Plan) finish(file string) error {
 			plain, border := strings.CutSuffix(name, borderSuffix)
 			o.Outputs[k], o.border = plain, o.border || border
 		}
-		if len(o.Estimates) == 0 && p.Crossings == nil {
-			o.Backend = ""
-		}
 		slices.SortFunc(o.Estimates, func(a, b Estimate) int { return cmp.Compare(a.Backend, b.Backend) })
 		slices.SortFunc(o.Reasons, func(a, b Reason) int { return cmp.Compare(a.Backend, b.Backend) })
 	}
 	p.ByOrder = named == 0
+	p.guessUnits()
 	p.weigh()
 	return nil
+}
+
+// guessUnits derives the compute units from the backends, where the dump does not have them: the backends of other
+// devices have neither estimates nor reasons.
+func (p *Plan) guessUnits() {
+	var seen Devices
+	for i := range p.Operations {
+		for _, e := range p.Operations[i].Estimates {
+			d, _ := parseDevice(e.Backend)
+			seen |= Devices(d)
+		}
+		for _, e := range p.Operations[i].Reasons {
+			d, _ := parseDevice(e.Backend)
+			seen |= Devices(d)
+		}
+	}
+	if p.Units != "" || seen == 0 {
+		return
+	}
+	switch {
+	case seen.Has(GPU) && seen.Has(Engine):
+		p.Units = "all"
+	case seen.Has(GPU):
+		p.Units = "cpu-gpu"
+	case seen.Has(Engine):
+		p.Units = "cpu-ane"
+	}
 }
 
 // weigh removes weights that say nothing, and derives those of a dump with estimates: the share of the selected

@@ -61,7 +61,7 @@ func parseHeader(cells []string) (h tableHeader, ok bool) {
 		}
 	}
 	named := h.columns[fieldKind] >= 0 || h.columns[fieldTypeName] >= 0 || h.columns[fieldOutputs] >= 0
-	return h, named && h.columns[fieldPreferred] >= 0
+	return h, named && (h.columns[fieldPreferred] >= 0 || h.columns[fieldBackend] >= 0)
 }
 
 // cell returns a column's cell, "" if it is missing.
@@ -140,10 +140,10 @@ func (r *lineReader) row(h *tableHeader, cells []string) error {
 			o.Outputs = append(o.Outputs, name)
 		}
 	}
-	preferred := h.cell(cells, fieldPreferred)
+	preferred := cmp.Or(h.cell(cells, fieldPreferred), h.cell(cells, fieldBackend))
 	supported := h.cell(cells, fieldSupported)
 	if len(h.backends) > 0 {
-		o.Backend = preferred
+		o.Backend = h.cell(cells, fieldBackend)
 		var err error
 		if supported, err = r.analytics(h, cells, &o); err != nil {
 			return err

@@ -129,9 +129,9 @@ func (r *treeReader) header(key string, n int32) error {
 		}
 	case "fallbackoperationcount":
 		r.fallbacks = s
-	case "modelname":
+	case "modelname", "chip":
 		r.plan.Machine = s
-	case "osnameandversionwithoutbuildnumber", "osversion", "systemversion":
+	case "osnameandversionwithoutbuildnumber", "osversion", "system", "systemversion":
 		r.plan.System = s
 	}
 	return nil
