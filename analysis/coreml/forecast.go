@@ -47,6 +47,8 @@ type Row struct {
 	Depth     int                  // blocks around it, 0 in the function's own
 	// Inserted is why the framework adds the operation, which is not in the program; "" for the program's own.
 	Inserted string
+
+	work features
 }
 
 // Time returns the estimate on the chosen backend in milliseconds, 0 if it is not known.
@@ -176,6 +178,7 @@ func (fc *forecaster) block(b *ir.Block, depth int) *chain {
 // add appends an operation to a chain, with what each backend says of it.
 func (fc *forecaster) add(c *chain, op *ir.Op, row Row) {
 	work := measure(op)
+	row.work = work
 	rate, maybe := fc.table.find(op.Def.Name, &work)
 	ms := rate.estimate(&work)
 	var s step

@@ -33,6 +33,18 @@ type Plan struct {
 	Summary   *Summary // of a dump that has only counts; there are no Operations then
 }
 
+// Function is the function of every operation that has one; "" if there are several or none.
+func (p *Plan) Function() (name string) {
+	for i := range p.Operations {
+		f := p.Operations[i].Function
+		if name != "" && f != name {
+			return ""
+		}
+		name = f
+	}
+	return name
+}
+
 // An Operation is one operation of a dump.
 type Operation struct {
 	Function  string   // "" if the dump does not have it
@@ -300,11 +312,12 @@ func (p *Plan) finish(file string) error {
 	return nil
 }
 
-// guessUnits derives the compute units from the backends, where the dump does not have them: the backends of other
-// devices have neither estimates nor reasons.
+// guessUnits derives the compute units where the dump does not have them: devices that they do not allow support no
+// operation, and their backends have neither estimates nor reasons.
 func (p *Plan) guessUnits() {
-	var seen Devices
+	var seen, supported Devices
 	for i := range p.Operations {
+		supported |= p.Operations[i].Supported
 		for _, e := range p.Operations[i].Estimates {
 			d, _ := parseDevice(e.Backend)
 			seen |= Devices(d)
@@ -314,11 +327,11 @@ func (p *Plan) guessUnits() {
 			seen |= Devices(d)
 		}
 	}
-	if p.Units != "" || seen == 0 {
+	if p.Units != "" {
 		return
 	}
-	switch {
-	case seen.Has(GPU) && seen.Has(Engine):
+	switch both := seen | supported; {
+	case both.Has(GPU) && both.Has(Engine):
 		p.Units = "all"
 	case seen.Has(GPU):
 		p.Units = "cpu-gpu"

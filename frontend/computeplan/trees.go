@@ -123,7 +123,7 @@ func (r *treeReader) header(key string, n int32) error {
 		return nil
 	}
 	switch key {
-	case "computeunit", "computeunits", "computeunitsrequested", "configuration":
+	case "computeunit", "computeunits", "computeunitsrequested", "configuration", "units":
 		if u := parseUnits(s); u != "" {
 			r.plan.Units = u
 		}
