@@ -56,7 +56,7 @@ func TestReadmeCommands(t *testing.T) {
 func inExamples(t *testing.T) {
 	t.Helper()
 	dir := t.TempDir()
-	for _, name := range []string{"digits", "load", "patch"} {
+	for _, name := range []string{"digits", "load", "coreml", "patch"} {
 		from := os.DirFS(filepath.Join("..", "examples", name))
 		if err := os.CopyFS(filepath.Join(dir, "examples", name), from); err != nil {
 			t.Fatal(err)

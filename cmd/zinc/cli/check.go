@@ -37,6 +37,7 @@ type checkCommand struct {
 	seed          uint64
 	requireEngine bool
 	coreml        coremlFlags
+	dump          dumpFlags
 	budgets       budgetFlags
 	reports       reportFlag
 	flags         *pflag.FlagSet
@@ -75,6 +76,13 @@ by the published rules of a chip and system (--rules; docs/coreml.md has their e
 the share on the engine, the segments, what is not on the engine and why, what the engine
 gains and how far that is above what reaching it costs, and what would change the answer.
 
+With --compare-plan FILE it compares the forecast with what Core ML decided on a Mac, in a
+dump of MLComputePlan or of Core ML's analytics: Xcode's performance report, what
+examples/coreml or one of a dozen public tools prints. Which operations are on another
+device, whose fault that is, how estimates and weights differ, and which operations were
+not joined. Units are those of the dump unless --units is set. A difference is not an
+error; with --max-plan-differences N more than N are, and the exit status is 4.
+
 With --require-engine or a budget the exit status is 4 when the model fails on any of
 the targets; each exceeded budget has a line with its value, its limit and the largest
 contributors. Budgets of time, bytes and errors require a
@@ -85,6 +93,7 @@ which is compiled with the same flags.`,
   zinc check model.mil --all --sort time
   zinc check model.mil --target h13,h14,h15 --precision fp16
   zinc check model.mil --as coreml --units cpu-ane
+  zinc check model.mil --compare-plan plan.json --max-plan-differences 0
   zinc check model.mil --require-engine --sarif >placement.sarif
   zinc check model.mil --max-estimate-us 5000 --min-engine-ops 99
   zinc check model.mil --base old/model.mil --max-slowdown 5%
@@ -113,6 +122,7 @@ which is compiled with the same flags.`,
 	f.BoolVar(&c.sarif, "sarif", false, "print SARIF 2.1.0, a result for each operation on the CPU")
 	f.BoolVar(&c.requireEngine, "require-engine", false, "fail if any operation runs on the CPU")
 	c.coreml.register(f)
+	c.dump.register(f)
 	c.reports.register(f)
 	c.budgets.register(f)
 	c.flags = f
@@ -153,7 +163,13 @@ type targetResult struct {
 
 func (c *checkCommand) run(ctx context.Context, path string) error {
 	c.path = path
-	if c.coreml.as == asCoreML {
+	if err := c.dump.check(c.flags); err != nil {
+		return err
+	}
+	switch {
+	case c.dump.path != "":
+		return c.comparePlan(ctx, path)
+	case c.coreml.as == asCoreML:
 		return c.forecast(ctx, path)
 	}
 	if err := c.budgets.check(); err != nil {

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -28,7 +29,10 @@ const (
 const maxRulesFile = 16 << 20
 
 // coremlFlags are the flags of a forecast of Core ML's own placement.
-type coremlFlags struct{ as, units, rules string }
+type coremlFlags struct {
+	as, units, rules string
+	rulesFlag        string // name of the flag of rules, "" for rules
+}
 
 func (c *coremlFlags) register(f *pflag.FlagSet) {
 	f.Var(newChoice(&c.as, asZinc, asCoreML), "as",
@@ -37,9 +41,10 @@ func (c *coremlFlags) register(f *pflag.FlagSet) {
 	for _, u := range coreml.AllUnits {
 		units = append(units, string(u))
 	}
-	f.Var(newChoice(&c.units, units...), "units", "compute units that Core ML may use, with --as coreml")
-	f.StringVar(&c.rules, "rules", coreml.Names()[0], "`RULES` of a chip and system, with --as coreml: "+
-		strings.Join(coreml.Names(), ", ")+", or a file")
+	f.Var(newChoice(&c.units, units...), "units", "compute units that Core ML may use, with --as coreml "+
+		"and --compare-plan")
+	f.StringVar(&c.rules, "rules", coreml.Names()[0], "`RULES` of a chip and system, with --as coreml and "+
+		"--compare-plan: "+strings.Join(coreml.Names(), ", ")+", or a file")
 }
 
 // load returns the rules that --rules names.
@@ -47,7 +52,8 @@ func (c *coremlFlags) load() (*coreml.Rules, error) {
 	if slices.Contains(coreml.Names(), c.rules) || !strings.ContainsAny(c.rules, `./\`) {
 		r, err := coreml.Named(c.rules)
 		if err != nil {
-			return nil, usagef("--rules: %w; or name a file of rules by its path, as in ./my.tsv", err)
+			return nil, usagef("--%s: %w; or name a file of rules by its path, as in ./my.tsv",
+				cmp.Or(c.rulesFlag, "rules"), err)
 		}
 		return r, nil
 	}
@@ -62,8 +68,8 @@ func (c *coremlFlags) load() (*coreml.Rules, error) {
 var zincOnly = []string{"target", "precision", "place", "advice", "apply", "output", "work", "seed", "sarif",
 	"require-engine", "report", "base"}
 
-// forecast prints where Core ML itself would run the operations of the model.
-func (c *checkCommand) forecast(ctx context.Context, path string) error {
+// forecastAlone reports flags that are about zinc's own placement beside a flag about Core ML's.
+func (c *checkCommand) forecastAlone(flag string) error {
 	var wrong []string
 	c.flags.Visit(func(f *pflag.Flag) {
 		budget := slices.ContainsFunc(report.Budgets, func(b report.Budget) bool { return b.ID == f.Name })
@@ -72,8 +78,16 @@ func (c *checkCommand) forecast(ctx context.Context, path string) error {
 		}
 	})
 	if len(wrong) > 0 {
-		return usagef("check: --as coreml conflicts with %s, which %s about zinc's own placement",
+		return usagef("check: %s conflicts with %s, which %s about zinc's own placement", flag,
 			strings.Join(wrong, ", "), map[bool]string{true: "is", false: "are"}[len(wrong) == 1])
+	}
+	return nil
+}
+
+// forecast prints where Core ML itself would run the operations of the model.
+func (c *checkCommand) forecast(ctx context.Context, path string) error {
+	if err := c.forecastAlone("--as coreml"); err != nil {
+		return err
 	}
 	f := c.compileFlags
 	f.assume = true // no value decides a place
@@ -111,20 +125,27 @@ func (c *checkCommand) forecast(ctx context.Context, path string) error {
 // forecastFlags are the flags that a forecast depends on.
 var forecastFlags = []string{"as", "units", "rules", "func", "shape", "weights", "follow"}
 
-// plans forecasts the function of a program, all of them if it is "".
-func (c *coremlFlags) plans(ctx context.Context, p *ir.Program, function string, shapes []string) ([]*coreml.Plan,
-	error) {
+// options returns the options of the forecast for one function.
+func (c *coremlFlags) options(function string, shapes []string) (coreml.Options, error) {
 	o := coreml.Options{Units: coreml.Units(c.units), Func: function}
 	sets, err := parseShapes(shapes)
 	switch {
 	case err != nil:
-		return nil, err
+		return o, err
 	case len(sets) > 1:
-		return nil, usagef("check: --as coreml forecasts one shape at a time, --shape names %d", len(sets))
+		return o, usagef("a forecast is for one shape at a time, --shape names %d", len(sets))
 	case len(sets) == 1:
 		o.Shapes = sets[0]
 	}
-	if o.Rules, err = c.load(); err != nil {
+	o.Rules, err = c.load()
+	return o, err
+}
+
+// plans forecasts the function of a program, all of them if it is "".
+func (c *coremlFlags) plans(ctx context.Context, p *ir.Program, function string, shapes []string) ([]*coreml.Plan,
+	error) {
+	o, err := c.options(function, shapes)
+	if err != nil {
 		return nil, err
 	}
 	names := []string{function}

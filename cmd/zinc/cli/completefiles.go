@@ -17,30 +17,32 @@ var (
 	modelKinds     = []string{".mil", ".mlmodel", ".mlmodelc", ".mlpackage", ".plist"}
 	containerKinds = []string{pair.ContainerExt}
 	runnableKinds  = slices.Concat(containerKinds, modelKinds)
+	planKinds      = []string{".json", ".jsonl", ".csv", ".tsv", ".txt", ".mil", ".mlperf"}
 	dumpedKinds    = slices.Concat(runnableKinds, []string{pair.DescriptorExt, pair.DebugExt, ".bin"})
 )
 
 // operandFiles are the extensions of the files that each operand of a command may name; the last element also holds for
 // further operands. An element that is nil is for an operand that is not a file.
 var operandFiles = map[string][][]string{
-	"zinc":          {modelKinds},
-	"zinc check":    {modelKinds},
-	"zinc device":   {runnableKinds},
-	"zinc diff":     {runnableKinds},
-	"zinc dump":     {dumpedKinds},
-	"zinc explain":  {modelKinds},
-	"zinc explore":  {modelKinds},
-	"zinc generate": {nil, modelKinds},
-	"zinc lint":     {modelKinds},
-	"zinc load":     {{".json"}},
-	"zinc patch":    {containerKinds},
-	"zinc prove":    {containerKinds, modelKinds},
-	"zinc reduce":   {modelKinds},
-	"zinc run":      {runnableKinds},
-	"zinc split":    {modelKinds},
-	"zinc stack":    {runnableKinds},
-	"zinc verify":   {modelKinds},
-	"zinc watch":    {modelKinds},
+	"zinc":              {modelKinds},
+	"zinc check":        {modelKinds},
+	"zinc coreml rates": {planKinds},
+	"zinc device":       {runnableKinds},
+	"zinc diff":         {runnableKinds},
+	"zinc dump":         {dumpedKinds},
+	"zinc explain":      {modelKinds},
+	"zinc explore":      {modelKinds},
+	"zinc generate":     {nil, modelKinds},
+	"zinc lint":         {modelKinds},
+	"zinc load":         {{".json"}},
+	"zinc patch":        {containerKinds},
+	"zinc prove":        {containerKinds, modelKinds},
+	"zinc reduce":       {modelKinds},
+	"zinc run":          {runnableKinds},
+	"zinc split":        {modelKinds},
+	"zinc stack":        {runnableKinds},
+	"zinc verify":       {modelKinds},
+	"zinc watch":        {modelKinds},
 }
 
 // completeOperands returns the completion of operands that name files with some extensions. Shells cannot complete a

@@ -43,7 +43,8 @@ var commandFlagWords = map[string]func() []string{
 
 // wordsOrFiles are the words of flags that also take a file.
 var wordsOrFiles = map[string]func() []string{
-	"zinc check --rules": coreml.Names,
+	"zinc check --rules":       coreml.Names,
+	"zinc coreml rates --base": coreml.Names,
 	"zinc reduce --predicate": func() (out []string) {
 		for _, b := range reduce.Builtins {
 			if b.Arg != "" {

@@ -19,8 +19,8 @@ import (
 // convention is a command as the tests of conventions call it.
 type convention struct {
 	words string
-	// args are what it needs to succeed; DIGITS, PAIR, NPY, OTHER, LOAD and TEMP are replaced by paths. It is nil for
-	// commands that do not end by themselves or need another process.
+	// args are what it needs to succeed; DIGITS, PAIR, NPY, OTHER, LOAD, COREML and TEMP are replaced by paths. It is
+	// nil for commands that do not end by themselves or need another process.
 	args []string
 	// stdin is args with the standard input as an operand, nil for commands that read no model, container or array.
 	stdin []string
@@ -62,14 +62,16 @@ var conventions = []convention{
 	{words: "cache verify", args: []string{"--cache", "TEMP"}},
 	{words: "cache gc", args: []string{"--cache", "TEMP"}},
 	{words: "ops", args: []string{}},
+	{words: "coreml rates", args: []string{"COREML", "--model", "DIGITS"}, stdin: []string{"-", "--model", "DIGITS"}},
 	{words: "man", args: []string{"TEMP/man"}},
 	{words: "version", args: []string{}},
 }
 
 // writesText lists the commands whose output is a script for a shell, help, or a list of subcommands.
 func writesText(c *cobra.Command, words []string) bool {
-	return !c.Runnable() || words != nil && slices.Contains([]string{"completion", "help", "cache"}, words[0]) &&
-		!(words[0] == "cache" && len(words) > 1)
+	lists := words != nil && slices.Contains([]string{"cache", "coreml"}, words[0])
+	return !c.Runnable() || lists && len(words) == 1 ||
+		words != nil && slices.Contains([]string{"completion", "help"}, words[0])
 }
 
 func TestConventionsCoverEveryCommand(t *testing.T) {
@@ -112,7 +114,8 @@ func conventionFiles(t *testing.T) *strings.Replacer {
 		}
 	}
 	return strings.NewReplacer("DIGITS", model, "PAIR", container, "OTHER", filepath.Join(dir, "other.mil"),
-		"NPY", filepath.Join(dir, "bias.npy"), "LOAD", filepath.Join(dir, "load.json"), "TEMP", dir)
+		"NPY", filepath.Join(dir, "bias.npy"), "LOAD", filepath.Join(dir, "load.json"), "TEMP", dir,
+		"COREML", filepath.Join(digits(t), "..", "coreml", "digits.json"))
 }
 
 // command returns the words of a call.

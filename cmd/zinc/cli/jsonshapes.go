@@ -6,6 +6,7 @@ import (
 	"github.com/zinc-compiler/zinc/cmd/zinc/opref"
 	"github.com/zinc-compiler/zinc/inspect/compare"
 	"github.com/zinc-compiler/zinc/inspect/explain"
+	"github.com/zinc-compiler/zinc/inspect/plandiff"
 	"github.com/zinc-compiler/zinc/inspect/report"
 	"github.com/zinc-compiler/zinc/inspect/toolchain"
 	"github.com/zinc-compiler/zinc/internal/diag"
@@ -27,6 +28,9 @@ var JSONShapes = []JSONShape{
 	{"zinc check MODEL --json", "The placement on each target.", checkResult{}},
 	{"zinc check MODEL --as coreml --json", "Where Core ML itself is forecast to run the operations.",
 		coreml.Document{}},
+	{"zinc check MODEL --compare-plan FILE --json", "Core ML's own decisions beside the forecast.",
+		plandiff.Result{}},
+	{"zinc coreml rates FILE --json", "Rates fitted to Core ML's estimates.", ratesJSON{}},
 	{"zinc explain MODEL:PLACE --json", "What became of a statement.", explain.Answer{}},
 	{"zinc lint MODEL --json", "Where the engine may depart from the reference.", lintResult{}},
 	{"zinc run FILE --json", "The outputs of a run.", runJSON{}},
