@@ -93,7 +93,8 @@ random: ## compile N generated programs, judge each of them, and print what they
 
 operation: ## write the generated pages, and run the tests that report what a new operation lacks
 	$(GO) generate ./docs
-	$(GO) test ./ir ./layout/weights ./runtime/sim/interp ./runtime/sim/exact ./lower ./passes ./analysis/lint ./docs ./internal/test/irgen
+	$(GO) test ./ir ./layout/weights ./runtime/sim/interp ./runtime/sim/exact ./lower ./passes ./analysis/lint ./docs \
+		./internal/test/irgen
 	$(GO) test -run CurvesOnEvery ./runtime/sim
 
 pass: ## write the generated pages, run the tests of the passes, and judge 1,000 generated programs
