@@ -354,7 +354,9 @@ func (b *builder) loadedForGroups(x *surf, k *weights.Kernel, g *convGeometry, p
 		return x, err
 	}
 	img := b.temp(x.dims)
-	img.buf.image, img.buf.maybe = img.buf.maybe, nil
+	if m := img.buf.image; m != nil {
+		m.whole, m.optional = false, false
+	}
 	b.emit(copying(), imageOperand(x, 1), nil, imageOperand(img, 1), 0)
 	return img, nil
 }

@@ -36,7 +36,7 @@ func (b *builder) foldedImage(c, h int64) *surf {
 func (b *builder) foldedTranspose(x *surf) *surf {
 	h := x.dims[0] / b.t.SmallImage
 	img := b.foldedImage(x.dims[1], h)
-	img.buf.named = x.buf.space == inPort
+	img.buf.backed = x.buf.space == inPort
 	all := x.dims[0] * x.stride[0]
 	src := &operand{
 		buf: x.buf, off: x.off, pix: x.pix,
@@ -58,7 +58,7 @@ func (b *builder) foldedTranspose(x *surf) *surf {
 // fewFolded reports whether the task is a product of rows folded to fewer than eight: it works in units of those rows,
 // which are not padded (case env_mm_r2rb_m16_k2048_n2048_tx0_ty1).
 func (d *draft) fewFolded() bool {
-	img := d.src[0].buf.image
+	img := d.src[0].buf.asImage()
 	small := d.t.SmallImage
 	return d.does(td.NEMultiply) && img != nil && img.columns == small && img.rowCount > 1 && img.rowCount < small &&
 		d.window.alone()

@@ -389,7 +389,7 @@ func smallWork(t *target.Table, src, dst *operand) bool {
 func (d *draft) worksLong() bool {
 	taps, step := d.window.kw*d.window.kh, d.window.sx*d.window.sy
 	terms, uses := d.src[0].ext[axC]*taps, d.dst.ext[axC]*taps/step
-	if o := &d.src[0]; o.buf.space == scratch && o.buf.image != nil { // loaded (loadedForGroups)
+	if o := &d.src[0]; o.buf.space == scratch && o.buf.asImage() != nil { // loaded (loadedForGroups)
 		uses = longSum
 	}
 	return terms >= longSum && (uses >= longSum || terms >= manyTerms)

@@ -10,10 +10,13 @@ import (
 type image struct {
 	channels, rowCount, columns int64
 
-	rows  bool   // tasks may also read it as rows
-	parts bool   // a reduction reads its rows in parts
-	like  *image // one whose place this one takes, with the same rows
-	l2Row int64  // bytes of L2 from row to row, set by fits
+	rows     bool   // tasks may also read it as rows
+	parts    bool   // a reduction reads its rows in parts
+	whole    bool   // every task must read or write all of it
+	optional bool   // the buffer is stored as rows if the image does not fit
+	chosen   bool   // it is tried, or fits: set by fitsL2
+	like     *image // one whose place this one takes, with the same rows
+	l2Row    int64  // bytes of L2 from row to row, set by fits
 }
 
 // imageOf returns the layout of an image with the last three dimensions of dims, of which there are four.
@@ -27,23 +30,41 @@ func (m *image) same(o *image) bool {
 		(m == nil || m.channels == o.channels && m.rowCount == o.rowCount && m.columns == o.columns)
 }
 
+// asImage returns the image as which the buffer is stored in L2, or nil if it is stored as rows.
+func (b *buffer) asImage() *image {
+	if m := b.image; m != nil && (m.chosen || !m.optional) {
+		return m
+	}
+	return nil
+}
+
 // asRows reports whether the buffer is an image that tasks may also read as rows.
 func (b *buffer) asRows() bool { return b.image != nil && b.image.rows }
 
-// loads reports whether x is an input of several rows that a task can copy to L2 as an image, beside as many results of
-// its size as make copies in all.
-func (b *builder) loads(x *surf, copies int64) bool {
+// canLoad returns a noFit unless x is an input of several rows that a task can copy to L2 as an image, beside as many
+// results of its size as make copies in all.
+func (b *builder) canLoad(x *surf, copies int64) error {
 	n := len(x.dims)
-	if n < 2 || n > 4 || n == 4 && x.dims[0] != 1 || x.buf.space != inPort || x.pix != 0 || !x.isCanonical() {
-		return false
+	switch {
+	case n < 2 || n > 4 || n == 4 && x.dims[0] != 1:
+		return noFit("x is not an image")
+	case x.buf.space != inPort || x.pix != 0 || !x.isCanonical():
+		return noFit("x is not an input")
 	}
 	c, h, w := int64(1), x.dims[n-2], x.dims[n-1]
 	if n > 2 {
 		c = x.dims[n-3]
 	}
 	row := c*align(w*elemBytes, b.t.L2Granule) + maxRowPad(b.t)
-	return h > 1 && h <= int64(b.t.MaxGroups) && h <= int64(b.t.MaxChannels) && c <= int64(b.t.MaxChannels) &&
-		w <= int64(b.t.MaxWidth) && copies*h*(row+c*b.t.L2Granule) <= b.t.L2Bytes-2*l2Reserve
+	switch {
+	case h == 1:
+		return noFit("x has a single row")
+	case h > int64(b.t.MaxGroups) || max(c, h) > int64(b.t.MaxChannels) || w > int64(b.t.MaxWidth):
+		return noFit("x is larger than an image of one task")
+	case copies*h*(row+c*b.t.L2Granule) > b.t.L2Bytes-2*l2Reserve:
+		return noFit("x and the results of its size do not fit in L2")
+	}
+	return nil
 }
 
 // loaded copies an input to scratch, as an image that later tasks may also read as rows.
@@ -57,7 +78,7 @@ func (b *builder) loaded(x *surf) *surf {
 // image returns a surface in scratch that is stored in L2 as an image.
 func (b *builder) image(dims []int64) *surf {
 	img := b.temp(dims)
-	img.buf.maybe, img.buf.image = nil, imageOf(dims)
+	img.buf.image = imageOf(dims)
 	img.buf.image.rows = true
 	return img
 }
@@ -120,7 +141,7 @@ func (m *image) fits(r *resident, t *target.Table) bool {
 		if u.o == nil || viewOf(u.o) == noImage {
 			return false
 		}
-		if buf.maybe != nil && !u.d.wholeImage(u.role, c, h) {
+		if m.whole && !u.d.wholeImage(u.role, c, h) {
 			return false
 		}
 		// Rows are padded for the planar engine if it accesses them, those of a loaded image and of what is computed

@@ -68,15 +68,15 @@ func (c *chain) keepInL2() {
 		if i < reductions && r.writer().window.alone() {
 			least = max(least, r.at+r.size)
 		}
-		var read map[*buffer]bool // of those that are named
+		var read map[*buffer]bool // of those that are backed
 		for i := range r.uses {
 			u := &r.uses[i]
 			c.toL2(r, u)
 			u.o.where = inL2
-			if !u.o.buf.named {
+			if !u.o.buf.backed {
 				continue
 			}
-			// Only the first reader of a named buffer names it (case chain_branch_d256_s64).
+			// Only the first reader of a backed buffer names it (case chain_branch_d256_s64).
 			if u.role == result || !read[u.o.buf] {
 				u.o.where = named
 			}
@@ -131,7 +131,7 @@ func (r *resident) usesFrom(task int) []use {
 func (c *chain) neededAfter(r *resident) int {
 	if i := r.last; i+1 < len(c.drafts) {
 		d, next := c.drafts[i], c.drafts[i+1]
-		if b := d.dst.buf; d.pe != nil && !d.reduces() && !b.named && next.does(td.NEPass) && next.src[0].buf == b &&
+		if b := d.dst.buf; d.pe != nil && !d.reduces() && !b.backed && next.does(td.NEPass) && next.src[0].buf == b &&
 			next.dst.buf.space == scratch {
 			return 1
 		}
@@ -279,8 +279,8 @@ func (r *resident) loaded() bool {
 // joins reports whether r, which a task writes while it reads p for the last time, can take the place of p.
 func (c *chain) joins(p, r *resident) bool {
 	u, buf := &r.uses[0], p.bufs[0]
-	if u.role != result || p.last != r.def || buf.named || p.loaded() || buf.group != r.bufs[0].group ||
-		!buf.image.same(r.bufs[0].image) || !sameLayout(p, u) {
+	if u.role != result || p.last != r.def || buf.backed || p.loaded() || buf.group != r.bufs[0].group ||
+		!buf.asImage().same(r.bufs[0].asImage()) || !sameLayout(p, u) {
 		return false
 	}
 	if buf.spacing != 0 && r.bufs[0].spacing == 0 && p.pack != r.pack {
@@ -409,15 +409,12 @@ func pairPad(t *target.Table, row int64) int64 {
 // fitsL2 reports whether every access to the buffer can be made in L2, and chooses the row packing.
 func (c *chain) fitsL2(r *resident) bool {
 	buf := r.bufs[0]
-	if buf.image != nil {
-		return buf.image.fits(r, c.t)
-	}
-	if buf.maybe != nil {
-		buf.image = buf.maybe
-		if buf.image.fits(r, c.t) {
-			return true
+	if m := buf.image; m != nil {
+		m.chosen = true // as long as it is tried
+		m.chosen = m.fits(r, c.t)
+		if m.chosen || !m.optional {
+			return m.chosen
 		}
-		buf.image = nil
 	}
 	r.row, r.pack, r.bare = buf.rowBytes, buf.rowBytes, buf.rowBytes
 	if r.row == 0 || buf.size > c.t.L2Bytes/2 && !buf.layout.stacked() && buf.layout != largeMatrix {
@@ -486,7 +483,7 @@ func planeForPlanar(r *resident) bool {
 // toL2 places one tensor of a task in the resident that replaces its buffer.
 func (c *chain) toL2(r *resident, u *use) {
 	o, d := u.o, u.d
-	if m := o.buf.image; m != nil {
+	if m := o.buf.asImage(); m != nil {
 		m.place(r, o)
 		return
 	}

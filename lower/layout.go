@@ -39,6 +39,9 @@ const (
 // keepApart keeps the rows of the buffer off each other's banks.
 func (b *buffer) keepApart() { b.spacing = max(b.spacing, rowsApart) }
 
+// keepScratch gives the buffer a place in scratch also when it stays in L2. Tasks then name it.
+func (b *buffer) keepScratch() { b.backed = true }
+
 // stacked reports whether the buffer has several matrices, each transposed by one row of a task.
 func (l layout) stacked() bool { return l == stackOfMatrices || l == stackOfKernels }
 

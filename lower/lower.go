@@ -336,7 +336,8 @@ func (b *builder) temp(dims []int64) *surf {
 	w := dims[len(dims)-1]
 	buf := &buffer{space: scratch, size: size, def: -1, rowBytes: rowBytes(w), rowElems: w}
 	if len(dims) == 4 && dims[0] == 1 && dims[1] > 1 && dims[2] > 1 {
-		buf.maybe = &image{channels: dims[1], rowCount: dims[2], columns: w}
+		buf.image = imageOf(dims)
+		buf.image.whole, buf.image.optional = true, true
 	}
 	return inBuffer(buf, dims)
 }

@@ -86,7 +86,7 @@ func (b *builder) product(x *ir.Value, k *weights.Kernel, e *epilogue) error {
 		if err != nil {
 			return err
 		}
-		if b.readAsImage(x) && b.loads(xs, 2) {
+		if b.readAsImage(x) && b.canLoad(xs, 2) == nil {
 			img := b.loaded(xs)
 			xs = img.reshape(xs.dims)
 			b.vals[x] = xs
@@ -155,18 +155,21 @@ func (b *builder) feedsProduct(v *ir.Value) bool {
 }
 
 // columnForProduct keeps v, one row of numbers that only a product reads, as the column of single elements s, so that
-// the product need not transpose it. It reports false if v is more than a row or s is not such a column.
-func (b *builder) columnForProduct(v *ir.Value, s *surf) bool {
+// the product need not transpose it.
+func (b *builder) columnForProduct(v *ir.Value, s *surf) error {
+	if !b.feedsProduct(v) {
+		return noFit("not only a product reads the result")
+	}
 	n := v.Type.Elems()
 	if v.Type.Shape[v.Type.Rank()-1] != n || n > int64(b.t.MaxChannels) {
-		return false
+		return noFit("the result is not one row, as long as a task has channels")
 	}
 	column := s.reshape([]int64{n, 1})
 	if column == nil || column.pix != 0 {
-		return false
+		return noFit("the numbers are not a column")
 	}
 	b.images[v] = column
-	return true
+	return nil
 }
 
 // rowCuts reports whether a product with this number of rows needs another task for its kernel because of a row of
@@ -295,7 +298,7 @@ func (b *builder) transposed(x *surf) *surf {
 	img := b.transposedImage(x)
 	// An input that is transposed keeps its place in scratch (recorded for every such product whose operand is an
 	// input).
-	img.buf.named = x.buf.space == inPort
+	img.buf.backed = x.buf.space == inPort
 	b.swapCopy(x, img)
 	if x.pix == 0 {
 		b.transposes[key] = img

@@ -24,7 +24,7 @@ func (b *builder) moveTo(x, dst *surf) {
 		b.copyTo(x, v)
 		return
 	}
-	if b.regroupTo(x, dst) {
+	if b.regroupTo(x, dst) == nil {
 		return
 	}
 	// Copy through a column of single elements, each in a row of its own: every split of that column is a view.
@@ -196,10 +196,9 @@ func lowerReshape(b *builder, op *ir.Op, x *surf) error {
 		b.vals[y] = c.reshape(dims)
 		return nil
 	}
-	if b.feedsProduct(y) && b.columnForProduct(y, x) {
-		return nil
+	if b.columnForProduct(y, x) != nil {
+		b.moveTo(x, b.resultOf(y))
 	}
-	b.moveTo(x, b.resultOf(y))
 	return nil
 }
 

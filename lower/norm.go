@@ -156,10 +156,10 @@ func normaliseImageFits(b *builder, n *normalisation) error {
 	if len(n.axes) != 1 || n.axes[0] != rank-1 || rank < 3 || n.x.dims[rank-3] == 1 {
 		return noFit("the axis is not the row of several channels")
 	}
-	if !b.loads(n.x, 2) || n.dst.pix != 0 {
-		return noFit("x is not an input of several rows that fit in L2 twice")
+	if n.dst.pix != 0 {
+		return noFit("the result does not begin at a row")
 	}
-	return nil
+	return b.canLoad(n.x, 2)
 }
 
 // normaliseImage normalises the rows of an input with several channels and rows: mean of each row, difference,

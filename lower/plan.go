@@ -156,7 +156,7 @@ func (c *chain) lives() {
 		}
 		buf.last = u.task
 		if buf.layout == columnAlongRow && u.role == source1 && u.d.ne != nil && c.drafts[buf.def].pe != nil {
-			buf.named = true
+			buf.keepScratch()
 		}
 	}
 }

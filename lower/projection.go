@@ -98,7 +98,7 @@ func (b *builder) productAsKernel(reader *ir.Op, x *surf, k *weights.Kernel, e *
 		return fmt.Errorf("operand of shape %v is not laid out as rows", p.dims)
 	}
 	image := b.transposed(rows)
-	image.buf.named = true
+	image.buf.keepScratch()
 	outs, sum := int64(k.Out), x.dims[1]
 	lanes := b.pieceLanes(outs, sum, rows.dims[0])
 	dst := piecesSurface(outs, sum, lanes)

@@ -93,14 +93,11 @@ func lowerReduce(b *builder, op *ir.Op, x *surf) error {
 		b.pairwise(td.PEMultiply, x, x, sq)
 		x = sq
 	}
-	if y := op.Results[0]; b.feedsProduct(y) {
-		kept := keptDims(x.dims, a.Axes)
-		out := b.temp(kept)
-		if b.columnForProduct(y, out) {
-			return b.reduce(x, out, a.Axes, r)
-		}
+	out := b.temp(keptDims(x.dims, a.Axes))
+	if b.columnForProduct(op.Results[0], out) != nil {
+		out = b.resultOf(op.Results[0])
 	}
-	return b.reduce(x, b.resultOf(op.Results[0]), a.Axes, r)
+	return b.reduce(x, out, a.Axes, r)
 }
 
 // keptDims returns the dimensions of a reduction's result with ones at the axes.
@@ -222,7 +219,8 @@ func reduceTransposed(b *builder, r *reducing) error {
 	t := b.temp([]int64{h, w, c / part, part})
 	switch {
 	case h == 1: // a matrix (case reduce_probe_sum_ax1_1x64x1x64, case reduce_probe_sum_ax1_1x8x1x64)
-		t.buf.named, t.buf.spacing = true, rowsApart
+		t.buf.keepScratch()
+		t.buf.keepApart()
 	case part == c:
 		t.buf.group = w
 	}

@@ -77,11 +77,11 @@ func regroups(elems, w, n, most int64) bool {
 	return cost < elems*rowBytes(1)
 }
 
-// regroupTo writes x to dst as a regrouping, and reports false if there is none.
-func (b *builder) regroupTo(x, dst *surf) bool {
+// regroupTo writes x to dst as a regrouping.
+func (b *builder) regroupTo(x, dst *surf) error {
 	elems, most := x.elems(), int64(b.t.MaxWidth)
 	if !regroups(elems, x.w(), dst.w(), most) {
-		return false
+		return noFit("no regrouping takes fewer bytes than a column of single elements")
 	}
 	if g := between(x.w(), dst.w()); g > 0 {
 		rows := b.temp([]int64{elems / g, g})
@@ -89,7 +89,7 @@ func (b *builder) regroupTo(x, dst *surf) bool {
 		x = rows
 	}
 	b.regroup(x, dst, regroupOf(elems, x.w(), dst.w(), most))
-	return true
+	return nil
 }
 
 func (b *builder) regroup(x, dst *surf, r *regroup) {

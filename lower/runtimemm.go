@@ -12,12 +12,12 @@ import (
 // matrix are transposed together, each matrix in a row of its own (case chain_attn_s128_dh64_h4; batches of 375 rows,
 // public records).
 func (b *builder) runtimeProducts(x, y, dst *surf, tx, ty bool, e *epilogue) error {
-	if tx && b.canBatchTranspose(x, dst) {
+	if tx && b.canBatchTranspose(x, dst) == nil {
 		x, tx = b.batchTranspose(x), false
 	}
 	input := y.buf.space != scratch
 	image, transpose := y, func() {}
-	if ty && b.canBatchTranspose(y, dst) {
+	if ty && b.canBatchTranspose(y, dst) == nil {
 		ty = false
 		image = b.transposedPlace(y)
 		// After the first kernel, as recorded.
@@ -32,12 +32,12 @@ func (b *builder) runtimeProducts(x, y, dst *surf, tx, ty bool, e *epilogue) err
 	return nil
 }
 
-// canBatchTranspose reports whether one task can transpose all matrices of s: several, each of which belongs to one of
-// the result's.
-func (b *builder) canBatchTranspose(s, dst *surf) bool {
+// canBatchTranspose returns a noFit unless one task can transpose all matrices of s. There must be several, one for
+// each matrix of the result.
+func (b *builder) canBatchTranspose(s, dst *surf) error {
 	r := len(s.dims)
 	if s.pix != 0 || s.inter > 1 {
-		return false
+		return noFit("rows do not begin at a line, or channels are interleaved")
 	}
 	n, all := int64(1), int64(1)
 	for _, d := range s.dims[:r-2] {
@@ -48,8 +48,15 @@ func (b *builder) canBatchTranspose(s, dst *surf) bool {
 	}
 	rows, cols := s.dims[r-2], s.dims[r-1]
 	row := rows * align(min(cols, b.t.WorkUnit)*elemBytes, b.t.L2Granule)
-	return n == all && n > 1 && n <= int64(b.t.MaxHeight) && rows <= int64(b.t.MaxChannels) &&
-		n*row <= b.t.L2Bytes-l2Reserve && s.reshape([]int64{n, rows, cols}) != nil
+	switch {
+	case n != all || n == 1:
+		return noFit("products share a matrix, or there is only one")
+	case n > int64(b.t.MaxHeight) || rows > int64(b.t.MaxChannels) || n*row > b.t.L2Bytes-l2Reserve:
+		return noFit("the matrices are too large for one task")
+	case s.reshape([]int64{n, rows, cols}) == nil:
+		return noFit("the matrices are not evenly apart")
+	}
+	return nil
 }
 
 // transposedPlace returns a place for the matrices of s with rows and columns exchanged.

@@ -74,8 +74,11 @@ func (b *builder) padTarget(x *surf, dims []int64, whole bool) *surf {
 	switch {
 	case !whole:
 	case s.buf.size <= b.t.L2Bytes/2:
-		s.buf.image = imageOf(dims)
-		s.buf.named = x.buf.space == inPort
+		if s.buf.image == nil {
+			s.buf.image = imageOf(dims)
+		}
+		s.buf.image.optional = false
+		s.buf.backed = x.buf.space == inPort
 	default:
 		n := int64(1)
 		for n < imageInterleave && dims[1]%(2*n) == 0 {

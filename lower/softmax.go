@@ -178,10 +178,10 @@ func softmaxImageFits(b *builder, s *softmax) error {
 	if err := softmaxAlongRows(b, s); err != nil {
 		return err
 	}
-	if !b.loads(s.x, 2) || s.dst.pix != 0 {
-		return noFit("x is not an input of several rows that fit in L2 twice")
+	if s.dst.pix != 0 {
+		return noFit("the result does not begin at a row")
 	}
-	return nil
+	return b.canLoad(s.x, 2)
 }
 
 // softmaxImage emits the softmax of the rows of an input with several rows: a copy loads it first, because the maximum
@@ -337,7 +337,7 @@ func softmaxRows(b *builder, s *softmax) error {
 	}
 	top := reduced(folding(td.PoolMax, 1), x.operand(b))
 	d, ex := b.temp(dims), b.temp(powerDims)
-	d.buf.named = w == 1
+	d.buf.backed = w == 1
 	b.emit(powerDifference(), x.operand(b), broadcast(top), differences(d), 0)
 	t := copying()
 	b.fillTable(t, s.exp, steps)
@@ -407,7 +407,7 @@ func softmaxColumn(b *builder, s *softmax) error {
 	}
 	top, total := b.temp([]int64{1, 1}), b.temp([]int64{1, 1})
 	line, ex := b.temp([]int64{1, c}), b.temp([]int64{c, 1})
-	line.buf.named = true
+	line.buf.keepScratch()
 	row := [4]int64{line.stride[0], line.stride[0], line.stride[0], line.stride[0]}
 
 	b.emit(overChannels(c), column(x, x.stride[axis]), nil, single(top), 0)

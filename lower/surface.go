@@ -25,11 +25,10 @@ type buffer struct {
 	bar       int     // buffer-access register, set by the planner
 	off       int64   // byte offset in that register's window, set by the planner (constants: by the section)
 	def, last int     // first and last task that touches it
-	named     bool    // keeps its place in scratch, and in the tasks' words, when it stays in L2
+	backed    bool    // has a place in scratch also when it stays in L2, and tasks name it (keepScratch)
 	spacing   spacing // of its rows in L2
 	group     int64   // rows after which rows and groups in L2 are padded, 0 for none
-	image     *image  // stored in L2 as an image, nil if it is not
-	maybe     *image  // what it is stored as there if that fits
+	image     *image  // as which it may be stored in L2 (asImage), or nil
 	rowBytes  int64   // of a tensor's buffer: bytes from row to row, else 0
 	rowElems  int64   // of a tensor's buffer: elements of a row
 }
