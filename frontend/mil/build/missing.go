@@ -2,11 +2,14 @@ package build
 
 import (
 	"fmt"
+	"math"
+	"math/bits"
 	"sync"
 
 	"github.com/zinc-compiler/zinc/frontend/blobfile"
 	"github.com/zinc-compiler/zinc/frontend/mil"
 	"github.com/zinc-compiler/zinc/internal/diag"
+	"github.com/zinc-compiler/zinc/internal/repeated"
 	"github.com/zinc-compiler/zinc/ir"
 )
 
@@ -43,13 +46,17 @@ func (b *builder) missing(e *blobfile.MissingError, r *mil.BlobRef, t ir.Type) (
 	n := t.Bytes()
 	m.Constants++
 	m.Bytes += max(n, 0)
-	if n < 0 || n > maxAssumed {
-		return nil, fmt.Errorf("the values of %s cannot be assumed, the limit is %d bytes, and %s is %s", t,
-			maxAssumed, m.File, m.what())
+	data, limit := []byte(nil), int64(maxAssumed)
+	if n >= 0 && n <= min(maxAssumed, math.MaxInt/4) {
+		data, limit = b.assumed.of(t.DType, int(n)), repeated.MaxCopied
+	}
+	if data == nil {
+		return nil, fmt.Errorf("the values of %s cannot be assumed, the limit is %d bytes, and %s is %s", t, limit,
+			m.File, m.what())
 	}
 	return &ir.Const{
 		Type:    t,
-		Data:    b.assumed.of(t.DType, int(n)),
+		Data:    data,
 		Blob:    fmt.Sprintf("%s@%d", e.File, r.Offset),
 		Assumed: b.assumed.of,
 	}, nil
@@ -85,61 +92,82 @@ func setBits(n int, bits int64) []byte {
 	return b
 }
 
-// maxAssumed is the largest constant whose values are assumed, in bytes.
-const maxAssumed = 512 << 20
+// maxAssumed is the largest constant whose values are assumed, in bytes: no container has a larger one. Where the
+// values would have to be written to memory, it is repeated.MaxCopied.
+const maxAssumed = 1 << 32
 
-// assumedPeriod is the number of bytes after which assumed floating-point values repeat: two times a prime number, so
+// assumedPeriod is the number of bytes after which assumed floating-point values repeat: a prime number of units, so
 // that equal parts of a constant differ.
-const assumedPeriod = 2 * 65537
+const assumedPeriod = 61 * repeated.Unit
 
 // assumptions are the values of constants that are unknown: floating-point numbers of fp16 are from 0.25 to 1, and no
 // two constants begin with the same ones; numbers in one byte or less are arbitrary; booleans and larger integers,
 // which are often positions, are 0. All constants share the bytes.
 type assumptions struct {
-	zeros []byte
-	next  int // where in the noise the next constant begins
+	next int // where in the noise the next constant begins
 }
 
+// of returns n bytes of values of a type, nil if there is no room for them.
 func (a *assumptions) of(t ir.DType, n int) []byte {
 	if t == ir.Bool || !t.IsFloat() && t.Bits() > 8 {
-		if len(a.zeros) < n {
-			a.zeros = make([]byte, n)
-		}
-		return a.zeros[:n:n]
+		return shared.zeros.first(n)
 	}
-	b, at := noise(n+assumedPeriod), a.next
+	at := a.next
 	a.next = (a.next + 2) % assumedPeriod
-	return b[at : at+n : at+n]
-}
-
-// shared is the noise that all models read, as long as any has needed.
-var shared struct {
-	sync.Mutex
-	noise []byte
-}
-
-// noise returns n bytes or more of values of fp16 from 0.25 to 1, which must not be modified.
-func noise(n int) []byte {
-	shared.Lock()
-	defer shared.Unlock()
-	done := len(shared.noise)
-	if done >= n {
-		return shared.noise
+	b := shared.noise.first(at + n)
+	if b == nil {
+		return nil
 	}
-	b := append(shared.noise, make([]byte, n-done)...)
-	if done == 0 {
-		const low, values = 0x3400, 0x800
-		x := uint32(1)
-		for done = 0; done < assumedPeriod; done += 2 {
-			x = x*1664525 + 1013904223 // Numerical Recipes' generator, whose high bits are the random ones
-			h := low + x>>16%values
-			b[done], b[done+1] = byte(h), byte(h>>8)
+	return b[at:]
+}
+
+// shared are the values that all models read, as many as any has needed.
+var shared = struct{ noise, zeros supply }{
+	noise: supply{period: noise},
+	zeros: supply{period: func(n int) []byte { return make([]byte, n) }},
+}
+
+// supply is a sequence of bytes that repeats.
+type supply struct {
+	period func(n int) []byte // returns the first n bytes, at most assumedPeriod
+
+	mutex sync.Mutex
+	bytes []byte // the first ones, as many as were needed
+}
+
+// first returns the first n bytes, which must not be modified, or nil if there is no room for them.
+func (s *supply) first(n int) []byte {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	if len(s.bytes) >= n {
+		return s.bytes[:n:n]
+	}
+	const least = 1 << 12
+	many := max(least, 1<<bits.Len(uint(n-1))) // so that few lengths are made
+	if many <= assumedPeriod {
+		s.bytes = s.period(many)
+	} else {
+		if many = max(many, n); n <= repeated.MaxCopied {
+			many = min(many, repeated.MaxCopied)
 		}
+		b := repeated.Bytes(s.period(assumedPeriod), many)
+		if b == nil {
+			return nil
+		}
+		s.bytes = b
 	}
-	for done < n {
-		// What was written before begins with the phase that follows.
-		done += copy(b[done:], b[done%assumedPeriod:done])
+	return s.bytes[:n:n]
+}
+
+// noise returns n bytes of values of fp16 from 0.25 to 1.
+func noise(n int) []byte {
+	const low, values = 0x3400, 0x800
+	b := make([]byte, n)
+	x := uint32(1)
+	for i := 0; i < n; i += 2 {
+		x = x*1664525 + 1013904223 // Numerical Recipes' generator, whose high bits are the random ones
+		h := low + x>>16%values
+		b[i], b[i+1] = byte(h), byte(h>>8)
 	}
-	shared.noise = b
 	return b
 }
