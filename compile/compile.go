@@ -1,6 +1,7 @@
 package compile
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -112,6 +113,7 @@ type driver struct {
 	tasks   int // in image
 	addrs   map[string]uint64
 	end     uint64 // first address after the container
+	exceeds error  // why no container has room for the constants of an estimate, nil if one has
 	prov    *recorder
 }
 
@@ -176,6 +178,7 @@ func newDriver(ctx context.Context, o Options, to Sink) (*driver, error) {
 	}
 	d.codec, d.noCodec = o.codec()
 	d.sec.Track()
+	d.sec.Endless = d.to == tasks
 	if d.to > places && d.codec == nil {
 		return nil, d.noCodec
 	}
@@ -251,6 +254,9 @@ func (d *driver) backend() (err error) {
 	case tasks:
 		if err = d.lower(); err == nil {
 			desc, err = d.descriptor()
+		}
+		if err == nil && d.exceeds != nil {
+			return errors.Join(d.report(desc), d.exceeds)
 		}
 	default:
 		for _, u := range d.units {
@@ -522,6 +528,7 @@ func (d *driver) lower() error {
 				return err
 			}
 			u.procs = append(u.procs, p)
+			d.exceeds = cmp.Or(d.exceeds, p.Exceeds)
 			u.rep.Tasks += len(p.Infos)
 			u.rep.Scratch = max(u.rep.Scratch, p.Scratch)
 			if w != nil {

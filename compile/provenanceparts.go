@@ -115,7 +115,7 @@ func (r *recorder) constants(sec *weights.Section, units []*unit) {
 			}
 			out.Layout = append(out.Layout, provenance.Repeat{Times: rep.Times, Runs: runs})
 		}
-		r.extents[int64(x.Offset)] = len(r.db.Extents)
+		r.extents[x.Offset] = len(r.db.Extents)
 		r.db.Extents = append(r.db.Extents, out)
 	}
 	for _, u := range units {

@@ -24,7 +24,9 @@ type Sink struct {
 	// each function it has the default shapes alone.
 	Plan func(*Report) error
 	// Estimate receives the report without tables (Report.FindTables). For a target without task descriptors it is
-	// that of Plan. It serves to compare ways to write a model: it is cheaper than Report and checks less.
+	// that of Plan. It serves to compare ways to write a model: it is cheaper than Report and checks less. If no
+	// container has room for the constants, Estimate receives a report as if one had, and Compile returns the error
+	// (Exceeds).
 	Estimate func(*Report) error
 
 	// Procedure receives each procedure as it is lowered. Only if there is a Function, it has Tasks, Stores and

@@ -21,7 +21,7 @@ func (d *driver) callTime() func(s *passes.State) (*passes.CallTime, error) {
 			names: map[string]int{},
 			trial: true,
 		}
-		t.sec.Workers = d.o.Workers
+		t.sec.Workers, t.sec.Endless = d.o.Workers, true
 		u := t.unit(s.Func.Name, s)
 		u.rep.Estimate = new(Estimate)
 		t.units = []*unit{u}
@@ -46,7 +46,7 @@ func (d *driver) callTime() func(s *passes.State) (*passes.CallTime, error) {
 				u.rep.Estimate.Terms.Add(dispatchTime(&c, k, d.o.Target))
 			}
 		}
-		return &passes.CallTime{Total: int64(u.rep.CallTime()), Ops: ops}, nil
+		return &passes.CallTime{Total: int64(u.rep.CallTime()), Ops: ops, Exceeds: t.exceeds != nil}, nil
 	}
 }
 

@@ -40,7 +40,7 @@ func (d *driver) weigh() {
 			}
 		}
 		held += int64(x.Size) - padding
-		rs := readers[int64(x.Offset)]
+		rs := readers[x.Offset]
 		if len(rs) == 0 {
 			continue
 		}

@@ -92,6 +92,9 @@ type Procedure struct {
 	// buffers as planned.
 	Stores       []Store
 	Materialised []Materialised
+	// Exceeds is the error of the first operation whose constants no container has room for, with those before it. Only
+	// an endless section gets so far (weights.Section.Endless).
+	Exceeds error
 }
 
 // TableUse is a lookup table that an operation's tasks use.
@@ -120,6 +123,7 @@ type builder struct {
 	clamped    map[*ir.Value]bool         // results whose reader clamps the operand itself
 	inputs     []Surface
 	outputs    []Surface
+	exceeds    error // Procedure.Exceeds
 	err        error
 	op         *ir.Op
 	rule       string
@@ -203,7 +207,7 @@ func (b *builder) makeDrafts(seg *Segment) error {
 	for _, op := range seg.Ops {
 		b.countReads(op)
 	}
-	covered := map[*ir.Op]bool{}
+	covered, before := map[*ir.Op]bool{}, b.sec.Exceeds()
 	for _, op := range b.scheduled(seg.Ops) {
 		if covered[op] {
 			continue
@@ -221,6 +225,9 @@ func (b *builder) makeDrafts(seg *Segment) error {
 				return fmt.Errorf("%s %q: %w", op.Def.Name, op.Name, err)
 			}
 			return &Error{op, r.Name, err}
+		}
+		if err := b.sec.Exceeds(); err != before && b.exceeds == nil {
+			b.exceeds = fmt.Errorf("%s %q: %w", op.Def.Name, op.Name, err)
 		}
 	}
 	return b.exportViews(seg)
@@ -346,7 +353,7 @@ func (b *builder) temp(dims []int64) *surf {
 func (b *builder) tensor(v *ir.Value) (*surf, error) {
 	if s := b.vals[v]; s != nil {
 		if s.buf.space == constant {
-			b.readsAt(s.buf.off, constantUse{values: v})
+			b.readsAt(s.buf.extent, constantUse{values: v})
 		}
 		return s, nil
 	}
@@ -379,6 +386,8 @@ func (b *builder) constSurface(c *ir.Const, dims []int64) (*surf, error) {
 		return nil, err
 	}
 	b.reads(b.operandOf(c))
-	buf := &buffer{space: constant, size: size, bar: BarConstants, off: int64(off), def: -1}
+	buf := &buffer{
+		space: constant, size: size, bar: BarConstants, off: int64(off), extent: b.sec.Last(), def: -1,
+	}
 	return &surf{buf: buf, dims: dims, stride: st}, nil
 }

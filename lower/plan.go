@@ -68,7 +68,7 @@ func quiet(f func(c *chain)) func(c *chain) error {
 func (b *builder) procedure(seg *Segment) (*Procedure, error) {
 	p := &Procedure{
 		Name: seg.Name, Inputs: b.inputs, Outputs: b.outputs, Scratch: b.scratch, Tables: b.tables,
-		Resident: b.resident, Constants: b.consts,
+		Resident: b.resident, Constants: b.consts, Exceeds: b.exceeds,
 		Infos: make([]TaskInfo, 0, len(b.drafts)),
 	}
 	if seg.Keep {

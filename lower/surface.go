@@ -24,6 +24,7 @@ type buffer struct {
 	narrow    bool    // elements are single bytes, uint8: the ports of booleans and integers
 	bar       int     // buffer-access register, set by the planner
 	off       int64   // byte offset in that register's window, set by the planner (constants: by the section)
+	extent    int64   // of a constant: the place in the section
 	def, last int     // first and last task that touches it
 	backed    bool    // has a place in scratch also when it stays in L2, and tasks name it (keepScratch)
 	spacing   spacing // of its rows in L2

@@ -18,6 +18,8 @@ const refineRounds = 4
 type CallTime struct {
 	Total int64
 	Ops   map[*ir.Op]int64 // the tasks of each operation of the engine, and of those fused into it
+	// Exceeds reports that no container has room for the constants.
+	Exceeds bool
 }
 
 // placement is a way to place the operations that the engine accepts.
@@ -108,6 +110,8 @@ type trial struct {
 	least nanoseconds // of a call, without the engine's tasks
 	total nanoseconds // of a call
 	times []int64     // what each operation takes on the engine, by index in the original's body
+	// exceeds reports that no container has room for it.
+	exceeds bool
 }
 
 // chooser compares placements of a state.
@@ -297,7 +301,7 @@ func (c *chooser) lowerAll() error {
 		slices.SortStableFunc(c.tried, func(a, b *trial) int { return cmp.Compare(a.least, b.least) })
 	}
 	for _, t := range c.tried {
-		if t.least >= c.limit(t) {
+		if t.least >= c.limit(t) && !c.best.exceeds {
 			continue
 		}
 		if err := c.lower(t); err != nil {
@@ -319,12 +323,21 @@ func (c *chooser) lower(t *trial) error {
 	if err != nil {
 		return nil // it cannot be lowered
 	}
-	t.total = nanoseconds(call.Total)
+	t.total, t.exceeds = nanoseconds(call.Total), call.Exceeds
 	t.setTimes(call)
-	if t.total < c.limit(t) {
+	if c.better(t) {
 		c.best = t
 	}
 	return nil
+}
+
+// better reports whether a trial is better than the best one: it fits a container where that does not, or takes less
+// time than its limit.
+func (c *chooser) better(t *trial) bool {
+	if c.best != nil && t.exceeds != c.best.exceeds {
+		return c.best.exceeds
+	}
+	return t.total < c.limit(t)
 }
 
 // limit returns the time that a trial must take less than to be the best one.

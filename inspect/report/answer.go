@@ -47,7 +47,7 @@ func WriteAnswer(w io.Writer, d *Document, all string) error {
 func answerTime(b *bytes.Buffer, d *Document) {
 	r := d.Report
 	switch {
-	case d.Exceeds != "":
+	case d.Exceeds != "" && r.Estimate == nil:
 		fmt.Fprintf(b, "\nzinc estimates no times, since no container has room for the program: %s\n", d.Exceeds)
 		return
 	case r.Estimate == nil:
@@ -60,6 +60,10 @@ func answerTime(b *bytes.Buffer, d *Document) {
 	}
 	total := r.CallTime()
 	fmt.Fprintf(b, "\n%s %s%s\n%s See docs/cost.md.\n", total.Short(), calls, asFP16(r), cost.Error())
+	if d.Exceeds != "" {
+		fmt.Fprintf(b, "No container has room for the program, so its tasks are estimated as parts of several: %s\n",
+			d.Exceeds)
+	}
 	if s := Shapes(r); s != "" {
 		fmt.Fprintf(b, "%s\n", s)
 	}

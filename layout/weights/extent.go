@@ -46,8 +46,9 @@ type Repeat struct {
 
 // Extent is one stored constant: its position in the section and its runs of bytes, whose sum is Size.
 type Extent struct {
-	Offset, Size uint32
-	Layout       []Repeat
+	Offset int64
+	Size   uint32
+	Layout []Repeat
 }
 
 // Track makes the section record the extents of everything added from now on.
@@ -62,10 +63,10 @@ func (s *Section) Extents() []Extent { return s.extents }
 
 // Last returns the offset of the extent that the last call of an Add method stored, or found already stored; only
 // tracked sections know it.
-func (s *Section) Last() uint32 { return s.last }
+func (s *Section) Last() int64 { return s.last }
 
 // note records the extent of a constant of n bytes.
-func (s *Section) note(base uint32, n int, layout func() []Repeat) error {
+func (s *Section) note(base int64, n int, layout func() []Repeat) error {
 	if !s.tracked {
 		return nil
 	}

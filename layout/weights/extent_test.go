@@ -124,14 +124,14 @@ func TestExtentsOfASection(t *testing.T) {
 	if _, err := s.AddTable(&Table{}, 4); err != nil || s.Last() != at {
 		t.Errorf("the table again: last %#x, want %#x (%v)", s.Last(), at, err)
 	}
-	end := uint32(0)
+	end := int64(0)
 	for i, x := range s.Extents() {
 		if x.Offset != end {
 			t.Errorf("extent %d begins at %#x, the one before ends at %#x", i, x.Offset, end)
 		}
-		end += x.Size
+		end += int64(x.Size)
 	}
-	if int64(end) != s.Size() || len(s.Extents()) != 3 {
+	if end != s.Size() || len(s.Extents()) != 3 {
 		t.Errorf("%d extents end at %#x, the section at %#x", len(s.Extents()), end, s.Size())
 	}
 	if got := roleBytes(s.Extents()[0])[8:12]; !slices.Equal(got, []Role{Values, Values, Padding, Padding}) {

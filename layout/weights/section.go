@@ -32,17 +32,21 @@ type Symbol struct {
 type Section struct {
 	// Workers is the number of goroutines that pack constants, 0 for one per processor.
 	Workers int
+	// Endless lets the section grow beyond the limit, for an estimate: nothing can be written then, and the offsets in
+	// Parts are modulo the limit.
+	Endless bool
 
-	pieces []piece
-	size   uint32
-	begun  map[key]*constant // the first constant that begins with the bytes of a digest
-	seen   map[key]*constant // by the digest of all bytes, of those that have one
+	exceeds *LimitError // of the first constant beyond the limit
+	pieces  []piece
+	size    int64
+	begun   map[key]*constant // the first constant that begins with the bytes of a digest
+	seen    map[key]*constant // by the digest of all bytes, of those that have one
 	// named lists the constants with tiles, in order of first appearance.
 	named []*constant
 	// For a tracked section (see Track): the stored extents, and the one added last.
 	tracked bool
 	extents []Extent
-	last    uint32
+	last    int64
 	buf     []byte // of the window that is being packed
 }
 
@@ -60,7 +64,7 @@ type constant struct {
 	piece piece
 	task  int
 	parts Parts
-	base  uint32
+	base  int64
 	all   bool
 	sum   [sha256.Size]byte
 }
@@ -76,8 +80,16 @@ const (
 // limit is the section's largest size: base registers hold 32 bits.
 const limit = 1 << 32
 
+// Exceeds returns the error that a section without Endless would have returned first, nil if it fits one container.
+func (s *Section) Exceeds() error {
+	if s.exceeds == nil {
+		return nil
+	}
+	return s.exceeds
+}
+
 // Size returns the section's length in bytes so far, a multiple of Granule.
-func (s *Section) Size() int64 { return int64(s.size) }
+func (s *Section) Size() int64 { return s.size }
 
 // AddSlice adds the share of k that the task number, counted from 0 among the tasks of the kernel, runs under its
 // plan. The section keeps k, and packs it to find its digest and whenever it is written.
@@ -181,7 +193,7 @@ func (s *Section) addSurface(rows, rowBytes int, data []byte, layout func() []Re
 	p := inMemory(data)
 	if stride != rowBytes {
 		if int64(stride) > (limit-1)/int64(rows) {
-			return 0, &LimitError{Bytes: int64(stride) * int64(rows), Offset: int64(s.size)}
+			return 0, &LimitError{Bytes: int64(stride) * int64(rows), Offset: s.size}
 		}
 		p = piece{size: rows * stride, jobs: paddedRows(data, rowBytes, stride)}
 	}
@@ -207,15 +219,19 @@ func (s *Section) add(p piece, kd kind, task int, sizes [MaxCores]uint32, layout
 		s.last = old.base
 		return old.parts, nil
 	}
-	if int64(s.size)+int64(p.size) >= limit {
-		return Parts{}, &LimitError{Bytes: int64(p.size), Offset: int64(s.size)}
+	if s.size+int64(p.size) >= limit && s.exceeds == nil {
+		err := &LimitError{Bytes: int64(p.size), Offset: s.size}
+		if !s.Endless {
+			return Parts{}, err
+		}
+		s.exceeds = err
 	}
-	c.base, c.parts = s.size, place(s.size)
+	c.base, c.parts = s.size, place(uint32(s.size))
 	if err := s.note(c.base, p.size, layout); err != nil {
 		return Parts{}, err
 	}
 	s.pieces = append(s.pieces, p)
-	s.size += uint32(p.size)
+	s.size += int64(p.size)
 	s.remember(c, k)
 	if kd != kindRaw {
 		s.named = append(s.named, c)
@@ -257,7 +273,7 @@ func (s *Section) Symbols() []Symbol {
 	for _, c := range s.named {
 		name := "K" + strings.ToUpper(hex.EncodeToString(c.sum[:])) + "_ne_"
 		for lane, live := range c.parts.Live {
-			sy := Symbol{Name: name + strconv.Itoa(lane), Offset: s.size, Live: live}
+			sy := Symbol{Name: name + strconv.Itoa(lane), Offset: uint32(s.size), Live: live}
 			if live {
 				sy.Offset = c.parts.Offset[lane]
 			}

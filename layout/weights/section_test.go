@@ -229,3 +229,34 @@ func TestConstantsThatBeginEqualAreToldApart(t *testing.T) {
 		}
 	}
 }
+
+// TestEndlessSectionGoesOnBeyondTheLimit adds more than a container has room for.
+func TestEndlessSectionGoesOnBeyondTheLimit(t *testing.T) {
+	if math.MaxInt == math.MaxInt32 {
+		t.Skip("constants of 1 GiB need addresses of 64 bits")
+	}
+	const rows, bytes = 1 << 15, 1 << 15
+	data := make([]byte, rows*bytes) // the system gives no memory for what nobody reads or writes
+	add := func(s *Section, i int) error {
+		data[0] = byte(i)
+		_, err := s.AddSurface(rows, bytes, data)
+		return err
+	}
+	endless, ended := Section{Endless: true}, Section{}
+	endless.Track()
+	for i := range 5 {
+		if err := add(&endless, i); err != nil {
+			t.Fatal(err)
+		}
+		if want := int64(i) * rows * bytes; endless.Last() != want || endless.Size() != want+rows*bytes {
+			t.Errorf("constant %d is at %#x of %#x, want %#x", i, endless.Last(), endless.Size(), want)
+		}
+		err := add(&ended, i)
+		if (err != nil) != (i > 2) || (err != nil) != (endless.Exceeds() != nil) {
+			t.Fatalf("constant %d: %v, endless %v", i, err, endless.Exceeds())
+		}
+		if err != nil && i == 3 && err.Error() != endless.Exceeds().Error() {
+			t.Errorf("%v, endless %v", err, endless.Exceeds())
+		}
+	}
+}

@@ -64,8 +64,8 @@ CPU the rule that keeps it there, the value that breaks the rule, the target's l
 the command that explains it; then each dispatch and what separates it from the one
 before. --cpu lists only the operations on the CPU. Targets that zinc cannot write
 programs for can be checked too, without times: their published limits and gates are used
-with the rules of h13. A model that no container has room for is placed without times, and
-the exit status is 1: zinc split cuts it into several.
+with the rules of h13. If no container has room for a model, its tasks are estimated as
+parts of several, and the exit status is 1: zinc split cuts the model.
 
 --report writes the reports of the compile command, for one target: with tasks and
 estimates if zinc can write programs for it, otherwise only the placement. A report on
@@ -149,7 +149,8 @@ type targetResult struct {
 	EngineMACsPercent float64 `json:"engine_macs_percent"` // 100 if there are none
 	// Assumed are the weight files that are missing, with what needs them: their values were assumed.
 	Assumed []string `json:"assumed_weights,omitempty"`
-	// Exceeds says why no container has room for the model, if that is so. There are no times then.
+	// Exceeds says why no container has room for the model, if that is so. The times are those of its tasks in several
+	// containers; there are none if not even its tasks can be made.
 	Exceeds    string             `json:"exceeds,omitempty"`
 	Advice     []report.Advice    `json:"advice,omitempty"`     // what to change, the largest saving first
 	Search     *report.Search     `json:"search,omitempty"`     // how changes were looked for
@@ -268,7 +269,10 @@ func (c *checkCommand) place(ctx context.Context, f *compileFlags, path string, 
 	rep, err := c.report(ctx, m.Program, o)
 	exceeds := err
 	if compile.Exceeds(err) && c.budgets.compiles() == "" {
-		rep, err = c.plan(ctx, f, path, o)
+		err = nil
+		if rep == nil {
+			rep, err = c.plan(ctx, f, path, o)
+		}
 	}
 	if err != nil {
 		return targetResult{}, "", err
@@ -285,7 +289,7 @@ func (c *checkCommand) place(ctx context.Context, f *compileFlags, path string, 
 		t.Assumed = append(t.Assumed, f.String())
 	}
 	rep.Timings = nil // not a fact about the model
-	if c.advises() && exceeds == nil {
+	if c.advises() && rep.Estimate != nil {
 		found, err := c.advise(ctx, f, source, rep, o)
 		if err != nil {
 			return targetResult{}, "", err
@@ -332,7 +336,7 @@ func (c *checkCommand) report(ctx context.Context, p *ir.Program, o compile.Opti
 		to.Estimate = compile.To(&r)
 	}
 	err := compile.Compile(ctx, p, o, to)
-	if err == nil && to.Estimate != nil && c.json {
+	if r != nil && to.Estimate != nil && c.json {
 		r.FindTables()
 	}
 	return r, err
