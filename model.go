@@ -1,6 +1,7 @@
 package zinc
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -76,9 +77,7 @@ func Open(ctx context.Context, path string, o RunOptions) (*Model, error) {
 
 // Open returns a Model that runs the pair. The caller must Close it.
 func (p *Pair) Open(ctx context.Context, o RunOptions) (*Model, error) {
-	if o.Numerics == "" {
-		o.Numerics = "ane"
-	}
+	o.Numerics = cmp.Or(o.Numerics, "ane")
 	mode, err := numerics.ParseMode(o.Numerics)
 	if err != nil {
 		return nil, err

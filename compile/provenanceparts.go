@@ -1,6 +1,7 @@
 package compile
 
 import (
+	"cmp"
 	"encoding/hex"
 	"slices"
 	"time"
@@ -143,9 +144,7 @@ func (r *recorder) use(c lower.ConstantUse) {
 		// The rule generated it from the operation and its constants.
 		u.Values = r.join("", u.Node, r.with(c.Op))
 	}
-	if u.Bias == 0 {
-		u.Bias = u.Node
-	}
+	u.Bias = cmp.Or(u.Bias, u.Node)
 	// A table is computed from the operation whose function it is and that operation's constants: bounds, slopes.
 	u.Table = r.join("", r.constantsOf([]provenance.NodeID{u.Node}, c.Op)...)
 	if c.Table != nil {

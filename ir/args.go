@@ -1,5 +1,7 @@
 package ir
 
+import "slices"
+
 import "math"
 
 // The functions below read one argument of an operation, or the default that its row states for
@@ -154,10 +156,8 @@ func needOneOf(op *Op, name ParamName, values ...string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	for _, v := range values {
-		if s == v {
-			return s, nil
-		}
+	if slices.Contains(values, s) {
+		return s, nil
 	}
 	return "", Rulef(name, "%s is %q, must be one of %q", name, s, values)
 }
@@ -220,10 +220,8 @@ func axes(name ParamName, as []int64, rank int) ([]int, error) {
 // product multiplies dimensions. It returns Unknown if one is Unknown, and an error if the product exceeds 63 bits.
 func product(shape []int64) (int64, bool) {
 	n, known := int64(1), true
-	for _, d := range shape {
-		if d == 0 {
-			return 0, true
-		}
+	if slices.Contains(shape, 0) {
+		return 0, true
 	}
 	for _, d := range shape {
 		if d < 0 {

@@ -114,10 +114,7 @@ func inferReshape(fromRight bool) func(op *Op) ([]Type, error) {
 }
 
 func unknownShape(rank int) []int64 {
-	s := make([]int64, rank)
-	for i := range s {
-		s[i] = Unknown
-	}
+	s := slices.Repeat([]int64{Unknown}, rank)
 	return s
 }
 

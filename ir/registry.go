@@ -1,6 +1,7 @@
 package ir
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/zinc-compiler/zinc/numerics"
@@ -130,9 +131,7 @@ func registry(families ...forms) (out []*Operation) {
 		if o.Picks != nil {
 			o.Error = numerics.Movement
 		}
-		if d.Doc == "" {
-			d.Doc = o.Doc
-		}
+		d.Doc = cmp.Or(d.Doc, o.Doc)
 		d.index = make(map[ParamName]int, len(d.Params))
 		for i := range d.Params {
 			d.index[d.Params[i].Name] = i

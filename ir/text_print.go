@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"encoding/hex"
 	"io"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -176,10 +177,10 @@ func (p *printer) fn(f *Func) {
 }
 
 func (p *printer) flex(f Flexible) {
-	for _, n := range sortedKeys(f.Default) {
+	for _, n := range slices.Sorted(maps.Keys(f.Default)) {
 		p.put("  flex default ", strconv.Quote(n), " ", intsText(f.Default[n]), "\n")
 	}
-	for _, n := range sortedKeys(f.Ranges) {
+	for _, n := range slices.Sorted(maps.Keys(f.Ranges)) {
 		var flat []int64
 		for _, r := range f.Ranges[n] {
 			flat = append(flat, r[0], r[1])
@@ -188,20 +189,11 @@ func (p *printer) flex(f Flexible) {
 	}
 	for _, m := range f.Enums {
 		p.put("  flex enum {")
-		for _, n := range sortedKeys(m) {
+		for _, n := range slices.Sorted(maps.Keys(m)) {
 			p.put(" ", strconv.Quote(n), " ", intsText(m[n]))
 		}
 		p.put(" }\n")
 	}
-}
-
-func sortedKeys[V any](m map[string]V) []string {
-	ks := make([]string, 0, len(m))
-	for k := range m {
-		ks = append(ks, k)
-	}
-	slices.Sort(ks)
-	return ks
 }
 
 // constants writes the constants that the block reads, in order of first use.

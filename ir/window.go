@@ -1,5 +1,7 @@
 package ir
 
+import "slices"
+
 // Conv is the decoded arguments of conv and conv_transpose, with defaults and padding resolved.
 // Every slice has one element per spatial dimension.
 type Conv struct {
@@ -70,10 +72,7 @@ func WindowOutput(n, extent, stride, before, after int64, ceil bool) int64 {
 // spatialInts reads an argument with one positive integer per spatial dimension.
 func spatialInts(op *Op, name ParamName, spatial int, def int64) ([]int64, error) {
 	if op.Arg(name) == nil {
-		v := make([]int64, spatial)
-		for i := range v {
-			v[i] = def
-		}
+		v := slices.Repeat([]int64{def}, spatial)
 		return v, nil
 	}
 	v, err := needInts(op, name)

@@ -1,6 +1,7 @@
 package lower
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/zinc-compiler/zinc/layout/weights"
@@ -37,9 +38,7 @@ func l2Layout(d *draft, base int64, ext [5]int64, rows, cols int64, o *operand) 
 	}
 	switch {
 	case d.ne != nil:
-		if cols == 0 {
-			cols = d.t.WorkUnit
-		}
+		cols = cmp.Or(cols, d.t.WorkUnit)
 		w = min(w, cols)
 	case !o.swap && !d.reduces():
 		w = min(w, widePatch)
@@ -242,9 +241,7 @@ func (c *chain) shape(d *draft) error {
 // stage sets the place in L2 of a source that comes by DMA, from at on, and returns where the next source may begin.
 func (d *draft) stage(o *operand, at int64) int64 {
 	rows := o.rows
-	if rows == 0 {
-		rows = d.tile
-	}
+	rows = cmp.Or(rows, d.tile)
 	ext := o.ext
 	for i, one := range o.flat {
 		if one {

@@ -1,6 +1,7 @@
 package lower
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"sort"
@@ -254,9 +255,7 @@ func (b *builder) port(v *ir.Value, sp space, name string, bar int) (*buffer, Su
 	dims := tensorDims(v.Type)
 	elem := givenBytes(v.Type.DType)
 	buf := &buffer{space: sp, narrow: elem > 0, bar: bar, def: -1}
-	if elem == 0 {
-		elem = elemBytes
-	}
+	elem = cmp.Or(elem, elemBytes)
 	st, size := stridesOf(dims, elem)
 	buf.size = size
 	return buf, Surface{Value: v, Name: name, Bar: bar, Dims: dims, Stride: st, Size: size}

@@ -387,10 +387,7 @@ func (b *builder) columnsInL2(k, m, unit int64) int64 {
 		if k*align(n*elemBytes, 16) <= budget || n <= 32 {
 			return n
 		}
-		n = align(n/2, 32)
-		if n < 32 {
-			n = 32
-		}
+		n = max(align(n/2, 32), 32)
 	}
 }
 

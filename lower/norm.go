@@ -82,10 +82,7 @@ func lowerLayerNorm(b *builder, op *ir.Op, x *surf) error {
 // alongAxes returns a constant whose dimensions are those at the axes of a
 // tensor of the given rank.
 func (b *builder) alongAxes(v *ir.Value, axes []int, rank int) (*surf, error) {
-	dims := make([]int64, rank)
-	for i := range dims {
-		dims[i] = 1
-	}
+	dims := slices.Repeat([]int64{1}, rank)
 	for i, a := range axes {
 		dims[a] = v.Type.Shape[i]
 	}

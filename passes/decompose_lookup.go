@@ -254,10 +254,7 @@ func comparedPart(c *decomposer) {
 		u = c.Reshape(u, s...)
 		one := c.filled("one", func(int64) float64 { return 1 }, 1, 1)
 		within := c.marked(c.equal(c.Reshape(at, n, 1), c.iota(1, size)), one, 1)
-		shape := make([]int64, len(a))
-		for i := range shape {
-			shape[i] = 1
-		}
+		shape := slices.Repeat([]int64{1}, len(a))
 		shape[axis] = n
 		if within = c.Reshape(within, shape...); inside == nil {
 			inside = within

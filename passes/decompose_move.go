@@ -57,11 +57,7 @@ func (c *decomposer) repeated(x *ir.Value, axis int, n int64) *ir.Value {
 	}
 	const most = 16
 	of := func(x *ir.Value, n int64) []*ir.Value {
-		vs := make([]*ir.Value, n)
-		for i := range vs {
-			vs[i] = x
-		}
-		return vs
+		return slices.Repeat([]*ir.Value{x}, int(n))
 	}
 	if n <= most {
 		return c.Concat(axis, of(x, n)...)

@@ -305,10 +305,7 @@ func (c *decomposer) copies(x *ir.Value, axis int, n int64) *ir.Value {
 	if n == 1 {
 		return x
 	}
-	reps := make([]int64, x.Type.Rank())
-	for i := range reps {
-		reps[i] = 1
-	}
+	reps := slices.Repeat([]int64{1}, x.Type.Rank())
 	reps[axis] = n
 	return c.Do(ir.OpTile, arg(ir.ParamX, x), arg(ir.ParamReps, c.Ints(reps...)))
 }

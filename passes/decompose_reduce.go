@@ -2,6 +2,7 @@ package passes
 
 import (
 	"math"
+	"slices"
 
 	"github.com/zinc-compiler/zinc/ir"
 )
@@ -48,10 +49,7 @@ func firstOfEqual(c *decomposer) {
 		under = c.sub(x, c.reduce(ir.OpReduceMin, x, axes))
 	}
 	equal := c.sub(one, c.min(c.mul(c.mul(under, large), large), one))
-	shape := make([]int64, x.Type.Rank())
-	for i := range shape {
-		shape[i] = 1
-	}
+	shape := slices.Repeat([]int64{1}, x.Type.Rank())
 	shape[axes[0]] = n
 	places := c.filled("places from the end", func(i int64) float64 { return float64(n - i) }, shape...)
 	first := c.sub(c.num(float64(n)), c.reduce(ir.OpReduceMax, c.mul(equal, places), axes))

@@ -1,6 +1,8 @@
 package passes
 
 import (
+	"maps"
+
 	"github.com/zinc-compiler/zinc/ir"
 )
 
@@ -26,9 +28,7 @@ func hoistActivations(s *State) error {
 			continue
 		}
 		h.commit(x.Def)
-		for product, a := range h.after {
-			after[product] = a
-		}
+		maps.Copy(after, h.after)
 		gone[op] = true
 	}
 	s.visiting(nil)

@@ -3,6 +3,7 @@ package passes
 import (
 	"errors"
 	"fmt"
+	"maps"
 
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/target"
@@ -118,9 +119,7 @@ func (s *State) inFP16(r *rewriter, op *ir.Op, fp16 map[*ir.Value]*ir.Value) (*i
 		s.noteFP16(op, err)
 		return nil, false
 	}
-	for v, h := range made {
-		fp16[v] = h
-	}
+	maps.Copy(fp16, made)
 	for _, c := range casts {
 		r.keep(c)
 	}

@@ -3,6 +3,7 @@ package passes
 import (
 	"encoding/binary"
 	"math"
+	"slices"
 
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/target"
@@ -34,10 +35,7 @@ func splitBatchNorm(s *State, r *rewriter, op *ir.Op) (*ir.Value, error) {
 			return nil, nil
 		}
 	}
-	shape := make([]int64, x.Type.Rank())
-	for i := range shape {
-		shape[i] = 1
-	}
+	shape := slices.Repeat([]int64{1}, x.Type.Rank())
 	shape[1] = n
 	t := ir.TensorOf(x.Type.DType, shape...)
 	scale, bias := make([]float64, n), make([]float64, n)

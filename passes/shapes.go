@@ -2,8 +2,8 @@ package passes
 
 import (
 	"fmt"
+	"maps"
 	"slices"
-	"sort"
 	"strings"
 
 	"github.com/zinc-compiler/zinc/ir"
@@ -80,11 +80,7 @@ func (s *State) inferBlock(b *ir.Block, set func(v *ir.Value, t ir.Type)) error 
 
 // checkShapes checks the requested shapes against the declared types, ranges and enumerated sets.
 func checkShapes(f *ir.Func, shapes map[string][]int64) error {
-	names := make([]string, 0, len(shapes))
-	for n := range shapes {
-		names = append(names, n)
-	}
-	sort.Strings(names)
+	names := slices.Sorted(maps.Keys(shapes))
 	for _, n := range names {
 		if err := checkShape(f, n, shapes[n]); err != nil {
 			return err

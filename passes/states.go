@@ -2,6 +2,7 @@ package passes
 
 import (
 	"fmt"
+	"maps"
 
 	"github.com/zinc-compiler/zinc/ir"
 )
@@ -164,9 +165,7 @@ func (l *stateLowering) branches(op *ir.Op, now map[*ir.Value]*ir.Value) error {
 	}
 	for _, b := range op.Blocks {
 		in := map[*ir.Value]*ir.Value{}
-		for p, v := range now {
-			in[p] = v
-		}
+		maps.Copy(in, now)
 		if err := l.block(b, in); err != nil {
 			return err
 		}

@@ -225,10 +225,7 @@ func storedRange(op *ir.Op, d ir.DType, r, running Interval) Interval {
 
 // branches returns the ranges of the results of either branch.
 func (a *analysis) branches(op *ir.Op) []Interval {
-	out := make([]Interval, len(op.Results))
-	for i := range out {
-		out[i] = interval.Nothing
-	}
+	out := slices.Repeat([]Interval{interval.Nothing}, len(op.Results))
 	for _, b := range op.Blocks {
 		a.block(b)
 		for i, v := range b.Outputs {

@@ -1,6 +1,7 @@
 package lint
 
 import (
+	"cmp"
 	"slices"
 	"sync"
 
@@ -214,9 +215,7 @@ func (a *analysis) suspectsAt(op *ir.Op) (out []*suspect) {
 	for _, r := range rulesOf()[op.Def.Operation] {
 		if p := r.check(s); p != nil {
 			p.rule, p.Kind = r, r.Name
-			if p.instead == "" {
-				p.instead = r.Instead
-			}
+			p.instead = cmp.Or(p.instead, r.Instead)
 			out = append(out, p)
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -214,11 +215,7 @@ func judgeAll(fs []*compile.Function, o *Options) (all []*judged, err error) {
 }
 
 func sorted(m map[string]bool) []string {
-	var ns []string
-	for n := range m {
-		ns = append(ns, n)
-	}
-	slices.Sort(ns)
+	ns := slices.Sorted(maps.Keys(m))
 	return ns
 }
 
@@ -374,9 +371,7 @@ func (p *suspect) finding(w *witness.Witness, files []string, src *diag.File) *F
 		r := witness.Numbers(w.Seen)
 		f.Seen = &r
 	}
-	if f.Instead == "" {
-		f.Instead = p.rule.Instead
-	}
+	f.Instead = cmp.Or(f.Instead, p.rule.Instead)
 	if at := p.Op.Pos; at.IsValid() {
 		f.Line, f.Col = at.Line, at.Col
 		if int(at.File) < len(files) {

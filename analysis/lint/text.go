@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -27,9 +28,7 @@ func (f *Function) Counts() map[string]int {
 
 // place formats a position as compilers do.
 func place(file, model string, line, col int32) string {
-	if file == "" {
-		file = model
-	}
+	file = cmp.Or(file, model)
 	if line == 0 {
 		return file
 	}
@@ -365,11 +364,7 @@ func (p *printer) run(x *Finding) {
 	if len(x.Files) == 0 {
 		return
 	}
-	var names []string
-	for n := range x.Files {
-		names = append(names, n)
-	}
-	slices.Sort(names)
+	names := slices.Sorted(maps.Keys(x.Files))
 	words := []string{"zinc", "run"}
 	if x.Cut != nil {
 		words = append(words, x.Cut.Model)

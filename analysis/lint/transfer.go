@@ -3,6 +3,7 @@ package lint
 import (
 	"maps"
 	"math"
+	"slices"
 
 	"github.com/zinc-compiler/zinc/analysis/lint/interval"
 	"github.com/zinc-compiler/zinc/analysis/lint/witness"
@@ -163,9 +164,6 @@ func one(v Interval) []Interval { return []Interval{v} }
 
 // each returns the same range for every result.
 func (c *call) each(v Interval) []Interval {
-	out := make([]Interval, len(c.op.Results))
-	for i := range out {
-		out[i] = v
-	}
+	out := slices.Repeat([]Interval{v}, len(c.op.Results))
 	return out
 }

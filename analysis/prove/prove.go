@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sort"
 	"strconv"
 	"strings"
 	"sync"
@@ -384,7 +383,7 @@ func (p *proof) bytesAndProgram(ctx context.Context, r *FunctionResult) error {
 	r.First = first(p.f.Program, missing)
 	if reasons = append(reasons, p.valuation.Unsupported()...); len(reasons) > 0 {
 		r.Verdict = Open
-		sort.Strings(reasons)
+		slices.Sort(reasons)
 		r.Reasons = slices.Compact(reasons)
 	}
 	return nil

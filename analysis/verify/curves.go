@@ -1,6 +1,7 @@
 package verify
 
 import (
+	"maps"
 	"math"
 	"slices"
 
@@ -60,9 +61,7 @@ func curve(s *statement, ts []interp.Tensor) ([]*enclosure, error) {
 func (s *statement) replaced(v *ir.Value, a *enclosure) *statement {
 	c := *s
 	c.args = map[*ir.Value]*enclosure{}
-	for w, b := range s.args {
-		c.args[w] = b
-	}
+	maps.Copy(c.args, s.args)
 	c.args[v] = a
 	return &c
 }

@@ -183,9 +183,7 @@ func (l *ProgramLayout) write(dst []byte, g *Program, b *parts) uint64 {
 // write writes what every header begins with.
 func (h header) write(b []byte, magic uint32) {
 	le := binary.LittleEndian
-	if h.version == 0 {
-		h.version = Version
-	}
+	h.version = cmp.Or(h.version, Version)
 	le.PutUint32(b, magic)
 	le.PutUint32(b[4:], h.version)
 	le.PutUint32(b[8:], h.count)

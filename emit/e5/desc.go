@@ -70,10 +70,8 @@ func (d *TensorDescriptor) Extent() (uint64, error) {
 		}
 		return 0, nil
 	}
-	for _, n := range d.Dim {
-		if n == 0 {
-			return 0, nil
-		}
+	if slices.Contains(d.Dim, 0) {
+		return 0, nil
 	}
 	if width == 0 {
 		return 0, nil

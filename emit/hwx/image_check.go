@@ -2,6 +2,7 @@ package hwx
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 )
 
@@ -163,12 +164,7 @@ func (e *Entry) check(field string, m *Image, seen map[string]bool) error {
 }
 
 func (e *Entry) checkBars(field string, m *Image, surfaces map[string]bool) error {
-	slots := make([]int, 0, len(e.Bars))
-	for i := range e.Bars {
-		slots = append(slots, i)
-	}
-	slices.Sort(slots)
-	for _, i := range slots {
+	for _, i := range slices.Sorted(maps.Keys(e.Bars)) {
 		ref, field := e.Bars[i], fmt.Sprintf("%s[%d]", field, i)
 		if i < 0 || i >= Bars {
 			return &BuildError{Field: field, Msg: fmt.Sprintf("there are %d buffer-access registers", Bars), Val: i}

@@ -143,10 +143,8 @@ func Resolve(textPath string) (string, error) {
 	case len(rel) >= 2 && rel[1] == ':':
 		return "", &PathError{textPath, "must not name a drive"}
 	}
-	for _, elem := range strings.Split(rel, "/") {
-		if elem == ".." {
-			return "", &PathError{textPath, `must not contain ".."`}
-		}
+	if slices.Contains(strings.Split(rel, "/"), "..") {
+		return "", &PathError{textPath, `must not contain ".."`}
 	}
 	rel = path.Clean(rel)
 	if rel == "." {

@@ -1,6 +1,7 @@
 package mil
 
 import (
+	"cmp"
 	"math"
 	"strconv"
 	"strings"
@@ -331,8 +332,6 @@ func appendHexFloat(b []byte, v float64) []byte {
 	p := strings.IndexByte(s, 'p')
 	b = append(b, s[:p+2]...)
 	exp := strings.TrimLeft(s[p+2:], "0")
-	if exp == "" {
-		exp = "0"
-	}
+	exp = cmp.Or(exp, "0")
 	return append(b, exp...)
 }

@@ -1,21 +1,15 @@
 package mil
 
 import (
-	"sort"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/zinc-compiler/zinc/internal/diag"
 )
 
 // scalarNames lists the element types for a hint.
-var scalarNames = func() string {
-	names := make([]string, 0, len(Scalars))
-	for n := range Scalars {
-		names = append(names, n)
-	}
-	sort.Strings(names)
-	return strings.Join(names, ", ")
-}()
+var scalarNames = strings.Join(slices.Sorted(maps.Keys(Scalars)), ", ")
 
 // typ reads a type.
 func (p *parser) typ() (*Type, bool) {

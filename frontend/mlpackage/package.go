@@ -9,6 +9,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/zinc-compiler/zinc/frontend/blobfile"
@@ -196,10 +197,8 @@ func pathRule(p string) string {
 	case len(p) >= 2 && p[1] == ':':
 		return "must not name a drive"
 	}
-	for _, elem := range strings.Split(p, "/") {
-		if elem == ".." {
-			return `must not leave the package with ".."`
-		}
+	if slices.Contains(strings.Split(p, "/"), "..") {
+		return `must not leave the package with ".."`
 	}
 	if path.Clean(p) == "." {
 		return "is not a file name"

@@ -121,10 +121,7 @@ func (u *unitReader) channels(g *dict, prefix string, x *ir.Value) *ir.Const {
 	if u.r.err != nil {
 		return nil
 	}
-	shape := make([]int64, x.Type.Rank())
-	for i := range shape {
-		shape[i] = 1
-	}
+	shape := slices.Repeat([]int64{1}, x.Type.Rank())
 	shape[a] = c
 	return u.coefficients(g, prefix, shape...)
 }

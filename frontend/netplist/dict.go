@@ -2,9 +2,9 @@ package netplist
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"slices"
-	"sort"
 	"strings"
 )
 
@@ -179,12 +179,8 @@ func (d *dict) done() {
 	if len(rest) == 0 {
 		return
 	}
-	sort.Strings(rest)
-	known := make([]string, 0, len(d.used))
-	for k := range d.used {
-		known = append(known, k)
-	}
-	sort.Strings(known)
+	slices.Sort(rest)
+	known := slices.Sorted(maps.Keys(d.used))
 	d.fail(rest[0], "is not a known key here", shown(d.m[rest[0]]),
 		"delete it if it has no effect; known keys are "+strings.Join(known, ", "))
 }

@@ -3,7 +3,8 @@ package netplist
 import (
 	"encoding/binary"
 	"fmt"
-	"sort"
+	"maps"
+	"slices"
 
 	"github.com/zinc-compiler/zinc/ir"
 )
@@ -45,10 +46,7 @@ func init() {
 		"Broadcast": {1, 1, (*unitReader).broadcast}, // axes of one element repeated
 		"Reshape":   {1, 1, (*unitReader).reshape},   // the same elements in another shape, width fastest
 	}
-	for n := range units {
-		unitNames = append(unitNames, n)
-	}
-	sort.Strings(unitNames)
+	unitNames = slices.Sorted(maps.Keys(units))
 }
 
 // A kind is an operation of Neuron and of the two elementwise units.
@@ -167,10 +165,7 @@ func (u *unitReader) view(in []*tensor) *ir.Value {
 
 func (u *unitReader) broadcast(in []*tensor) *ir.Value {
 	shape := in[0].v.Type.Shape
-	reps := make([]int64, len(shape))
-	for i := range reps {
-		reps[i] = 1
-	}
+	reps := slices.Repeat([]int64{1}, len(shape))
 	seen := map[string]bool{}
 	u.p.need("BroadcastInfo", "list axes and sizes")
 	for i, v := range u.p.list("BroadcastInfo") {

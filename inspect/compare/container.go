@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -78,11 +79,7 @@ func (s *Side) parts(procedure func(string) string) (out []record) {
 	for _, y := range f.Symbols() {
 		names[tileless(y.Name)]++
 	}
-	var keys []string
-	for n := range names {
-		keys = append(keys, n)
-	}
-	slices.Sort(keys)
+	keys := slices.Sorted(maps.Keys(names))
 	for _, n := range keys {
 		value, _, _ := strings.Cut(n, ":")
 		r := record{key: "symbol " + n, names: s.valueNames(value)}

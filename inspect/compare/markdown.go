@@ -2,6 +2,7 @@ package compare
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"io"
 	"strings"
@@ -76,9 +77,7 @@ func (r *Result) markdownChange(b *bytes.Buffer, c *Change, o *TextOptions) {
 		fmt.Fprintf(b, "At %s, now %s.\n\n", md(a), md(now))
 	case a+now != "":
 		at := a
-		if at == "" {
-			at = now
-		}
+		at = cmp.Or(at, now)
 		fmt.Fprintf(b, "At %s.\n\n", md(at))
 	}
 	for _, d := range o.details(c) {

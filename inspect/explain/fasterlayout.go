@@ -1,6 +1,8 @@
 package explain
 
 import (
+	"slices"
+
 	"github.com/zinc-compiler/zinc/ir"
 )
 
@@ -76,10 +78,7 @@ func upsampleByConv(e *edit) {
 	if h*x.Type.Shape[2] != y.Type.Shape[2] || w*x.Type.Shape[3] != y.Type.Shape[3] || h*w < 2 || c*h*w > maxMatrix {
 		e.not()
 	}
-	ones := make([]float64, c*h*w)
-	for i := range ones {
-		ones[i] = 1
-	}
+	ones := slices.Repeat([]float64{1}, int(c*h*w))
 	weight := e.floats("weight", ir.FP16, ones, c, 1, h, w)
 	e.become(e.Do(ir.OpConvTranspose, arg(ir.ParamX, x), arg(ir.ParamWeight, weight),
 		arg(ir.ParamStrides, e.Ints(h, w)), arg(ir.ParamPadType, e.Str("valid")), arg(ir.ParamPad, e.Ints(0, 0, 0, 0)),

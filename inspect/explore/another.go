@@ -3,6 +3,7 @@ package explore
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -50,9 +51,7 @@ func (s *Server) atPath(m *model, c *Config, f func(path, weights string) error)
 		return &faultError{err}
 	}
 	weights := m.source.Weights
-	if weights == "" {
-		weights = m.folder
-	}
+	weights = cmp.Or(weights, m.folder)
 	return f(path, weights)
 }
 

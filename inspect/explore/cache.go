@@ -62,14 +62,12 @@ func (c *cache[T]) get(ctx context.Context, key string, make func(ctx context.Co
 		run, cancel := context.WithCancel(context.WithoutCancel(ctx))
 		e = &entry[T]{key: key, done: newDone(), cancel: cancel}
 		c.entries[key] = e
-		c.idle.Add(1)
-		go func() {
-			defer c.idle.Done()
+		c.idle.Go(func() {
 			defer cancel()
 			var v T
 			err := mapfault.Guard(func() (err error) { v, err = make(run); return err })
 			c.made(e, v, err)
-		}()
+		})
 	}
 	e.refs++
 	if e.place != nil {

@@ -1,6 +1,7 @@
 package explore
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -59,9 +60,7 @@ func targetNames() []string {
 
 // resolve fills in defaults and refuses unknown values.
 func (c *Config) resolve(m *model, versions []Version) error {
-	if c.Version == "" {
-		c.Version = thisVersion
-	}
+	c.Version = cmp.Or(c.Version, thisVersion)
 	if c.Version != thisVersion && !slices.ContainsFunc(versions, func(v Version) bool { return v.Name == c.Version }) {
 		names := []string{thisVersion}
 		for _, v := range versions {

@@ -1,6 +1,7 @@
 package explore
 
 import (
+	"cmp"
 	"net/http"
 	"slices"
 	"strings"
@@ -101,9 +102,7 @@ func (l *linked) source(db *provenance.DB, r provenance.Ref) {
 			l.Passes = append(l.Passes, p)
 		}
 	}
-	if l.Rule == "" {
-		l.Rule = s.Rule
-	}
+	l.Rule = cmp.Or(l.Rule, s.Rule)
 	l.More = l.More || s.More
 }
 

@@ -104,9 +104,7 @@ func New(o Options) (*Server, error) {
 // Warm compiles every model with the default configuration, in the order in which they were named, so that the page
 // need not wait.
 func (s *Server) Warm(ctx context.Context) {
-	s.warm.Add(1)
-	go func() {
-		defer s.warm.Done()
+	s.warm.Go(func() {
 		for _, m := range s.models[:len(s.models)-1] {
 			c := Config{Model: m.Name}
 			if _, release, err := s.compile(ctx, m, &c); err == nil {
@@ -115,7 +113,7 @@ func (s *Server) Warm(ctx context.Context) {
 				return
 			}
 		}
-	}()
+	})
 }
 
 // Close ends running jobs and removes the temporary files. The context of Warm must have ended.

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -84,9 +85,7 @@ func (b *Budget) IsPercent() bool { return b.Most > 0 || b.Growth == Percentage 
 // Check returns an error if a limit is invalid for the budget.
 func (b *Budget) Check(limit float64) error {
 	most := b.Most
-	if most == 0 {
-		most = 1 << 53
-	}
+	most = cmp.Or(most, 1<<53)
 	switch {
 	case !(limit >= 0 && limit <= most):
 		if b.Most > 0 {

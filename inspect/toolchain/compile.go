@@ -2,6 +2,7 @@ package toolchain
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -193,12 +194,8 @@ func (x *Executable) Compile(ctx context.Context, q Request) (_ *Result, err err
 		stderr: &bounded{w: lines, limit: limits.Printed, what: "what it prints of programs"},
 	}
 	err = c.run(ctx)
-	if e := lines.Flush(); err == nil {
-		err = e
-	}
-	if e := s.close(); err == nil {
-		err = e
-	}
+	err = cmp.Or(err, lines.Flush())
+	err = cmp.Or(err, s.close())
 	r.Messages = s.said.String()
 	if err != nil {
 		return nil, x.failed(ctx, err, r.Messages)

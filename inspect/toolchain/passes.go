@@ -3,6 +3,7 @@ package toolchain
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -90,9 +91,7 @@ func (s *splitter) close() error {
 		return nil
 	}
 	err := s.w.Flush()
-	if e := s.file.Close(); err == nil {
-		err = e
-	}
+	err = cmp.Or(err, s.file.Close())
 	s.file, s.w = nil, nil
 	return err
 }

@@ -1,6 +1,7 @@
 package memlimit
 
 import (
+	"cmp"
 	"math"
 	"runtime/debug"
 	"strconv"
@@ -25,9 +26,7 @@ func standard() int64 { return half(has()) }
 
 // half returns the default limit on a machine with n bytes of memory, 0 for unknown.
 func half(n uint64) int64 {
-	if n == 0 {
-		n = assumed
-	}
+	n = cmp.Or(n, assumed)
 	if strconv.IntSize == 32 {
 		n = min(n, math.MaxInt32) // the address space
 	}

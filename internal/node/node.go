@@ -1,6 +1,7 @@
 package node
 
 import (
+	"cmp"
 	"encoding"
 	"encoding/json"
 	"fmt"
@@ -93,9 +94,7 @@ func shown(v any, verb string) string {
 	if h, ok := v.(Hex); ok && verb != "" {
 		v = uint64(h)
 	}
-	if verb == "" {
-		verb = "v"
-	}
+	verb = cmp.Or(verb, "v")
 	cells := strings.Split(fmt.Sprintf("%"+verb, v), "\t")
 	for i, s := range cells {
 		cells[i] = Printable(s)

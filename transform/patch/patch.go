@@ -270,9 +270,7 @@ func (p *patcher) folded(w *weight, n provenance.NodeID) error {
 		with = append(with[:shownStatements], fmt.Sprintf("%d more", len(with)-shownStatements))
 	}
 	by := strings.Join(src.Passes, ", ")
-	if by == "" {
-		by = "the lowering"
-	}
+	by = cmp.Or(by, "the lowering")
 	s := "it was rewritten by " + by
 	if with != nil {
 		s += " together with " + strings.Join(with, ", ")
@@ -313,11 +311,7 @@ func (p *patcher) apply() {
 	for at := range p.writes {
 		extents[at.extent] = true
 	}
-	order := make([]int, 0, len(extents))
-	for i := range extents {
-		order = append(order, i)
-	}
-	slices.Sort(order)
+	order := slices.Sorted(maps.Keys(extents))
 	names := p.names()
 	renamed := map[string]string{}
 	for _, i := range order {

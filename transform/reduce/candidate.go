@@ -1,6 +1,7 @@
 package reduce
 
 import (
+	"cmp"
 	"context"
 	"os"
 	"path/filepath"
@@ -53,9 +54,7 @@ func (c *Candidate) write(dir string) (err error) {
 		return err
 	}
 	defer func() {
-		if e := f.Close(); err == nil {
-			err = e
-		}
+		err = cmp.Or(err, f.Close())
 	}()
 	return c.text.WriteWeights(f)
 }

@@ -2,6 +2,7 @@ package reduce
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"math"
 	"path"
@@ -57,9 +58,7 @@ func NewText(p *ir.Program, weights string) (*Text, error) {
 		out:     &Text{},
 	}
 	tree := &mil.Program{Version: p.Version}
-	if tree.Version == "" {
-		tree.Version = "1.3"
-	}
+	tree.Version = cmp.Or(tree.Version, "1.3")
 	if len(p.BuildInfo) > 0 {
 		tree.Attrs = []mil.Arg{{Name: "buildInfo", Value: w.buildInfo(p.BuildInfo)}}
 	}
@@ -206,9 +205,7 @@ func (w *texter) stmts(b *ir.Block, out *mil.Block, scope *[]*ir.Value) {
 		}
 		if ir.LookupArgs(op.Def.Name, w.fn.Opset, given) != op.Def {
 			s.OpOpset = op.Def.Since
-			if s.OpOpset == "" {
-				s.OpOpset = "ios15"
-			}
+			s.OpOpset = cmp.Or(s.OpOpset, "ios15")
 			if ir.LookupArgs(op.Def.Name, s.OpOpset, given) != op.Def {
 				w.fail("%s: the text would choose another form of the operation than the program has", op.Def.Name)
 			}

@@ -1,6 +1,7 @@
 package split
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -211,9 +212,7 @@ func (c *cutter) cuts() (ends []int, err error) {
 // looks no further than about that part of the rest.
 func (c *cutter) next(at int, left int64, parts int) (end int, bytes int64, err error) {
 	limit := c.o.Bytes
-	if limit == 0 {
-		limit = math.MaxInt64
-	}
+	limit = cmp.Or(limit, math.MaxInt64)
 	// A part without constants is measured by its operations. If the rest does not fit one part, because parts share
 	// constants, as much of it goes there as fits.
 	aim := (left + int64(len(c.ops)-at)) / int64(parts)

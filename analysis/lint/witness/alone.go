@@ -1,6 +1,7 @@
 package witness
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -68,9 +69,7 @@ func (s *search) cutOut(p *proof, budget int64) error {
 		if err != nil || p.Cut != nil {
 			return err
 		}
-		if note == "" {
-			note = why
-		}
+		note = cmp.Or(note, why)
 	}
 	if note != "" {
 		p.Note += "; alone: " + note

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -146,9 +147,7 @@ func (c *exploreCommand) run(ctx context.Context, paths []string) (err error) {
 		return err
 	}
 	defer func() {
-		if e := s.Close(); err == nil {
-			err = e
-		}
+		err = cmp.Or(err, s.Close())
 	}()
 	if c.once {
 		fmt.Fprintf(c.err, "zinc: would serve the sample model and %d more\n", len(paths))

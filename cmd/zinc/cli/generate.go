@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -80,9 +81,7 @@ func (c *generateCommand) run(ctx context.Context, pkg, path string) error {
 			"not a keyword and not one of %s", pkg, strings.Join(reservedNames, ", "))
 	}
 	dir := c.dir
-	if dir == "" {
-		dir = pkg
-	}
+	dir = cmp.Or(dir, pkg)
 	if err := generatedOnly(filepath.Join(dir, pkg+".go")); err != nil {
 		return err
 	}

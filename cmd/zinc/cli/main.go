@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -111,9 +112,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	if err != nil && ctx.Err() != nil && statusOf(err) == statusInput && !shown(err) {
 		err = ctx.Err() // the interrupted operation returns its own error
 	}
-	if e2 := e.profile.stop(); err == nil {
-		err = e2
-	}
+	err = cmp.Or(err, e.profile.stop())
 	if e2 := out.Flush(); err == nil && e2 != nil {
 		err = fmt.Errorf("writing the result: %w", e2)
 	}

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -241,9 +242,7 @@ func (c *reduceCommand) run(ctx context.Context, path string) error {
 		c.output, r.Statements, r.Before, diag.Count(len(text.Blobs), "constant", "constants"),
 		diag.Count(r.Runs, "run", "runs"), diag.Count(r.Cached, "candidate", "candidates"))
 	if c.json {
-		if e := jsonform.Document(c.out, r); err == nil {
-			err = e
-		}
+		err = cmp.Or(err, jsonform.Document(c.out, r))
 	}
 	if err != nil {
 		return fmt.Errorf("%s: the best so far was written to %s: %w", path, c.output, err)

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -236,9 +237,7 @@ func (c *topCommand) top(ctx context.Context) error {
 		} else {
 			writeStatus(c.out, st)
 		}
-		if e := c.flush(); err == nil {
-			err = e
-		}
+		err = cmp.Or(err, c.flush())
 		if err != nil {
 			return err
 		}

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -126,9 +127,7 @@ func (c *stackCommand) show(ctx context.Context, path string) error {
 		to = len(events.Events)
 	}
 	err = c.runFault(ctx, path, compiled, nil, err)
-	if e := c.print(r, events.Events[from:to]); err == nil {
-		err = e
-	}
+	err = cmp.Or(err, c.print(r, events.Events[from:to]))
 	return err
 }
 

@@ -2,6 +2,7 @@ package gowrap
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"go/format"
 	"slices"
@@ -142,9 +143,7 @@ func (n names) exported(name string) string {
 		up = false
 	}
 	base := b.String()
-	if base == "" {
-		base = "Value"
-	}
+	base = cmp.Or(base, "Value")
 	id := base
 	for i := 2; n[id]; i++ {
 		id = fmt.Sprintf("%s%d", base, i)

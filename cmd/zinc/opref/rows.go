@@ -1,6 +1,7 @@
 package opref
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
@@ -104,9 +105,7 @@ func formOf(d *ir.OpDef) Form {
 		Blocks: d.Blocks,
 		Params: []Param{},
 	}
-	if f.Since == "" {
-		f.Since = firstSet
-	}
+	f.Since = cmp.Or(f.Since, firstSet)
 	for i := range d.Params {
 		p := &d.Params[i]
 		q := Param{

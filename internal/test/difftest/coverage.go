@@ -1,8 +1,10 @@
 package difftest
 
 import (
+	"cmp"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 
@@ -266,11 +268,7 @@ func (c *Coverage) Table() []Count {
 		if g == Fields {
 			rows = fields
 		}
-		var names []string
-		for r := range rows {
-			names = append(names, r)
-		}
-		slices.Sort(names)
+		names := slices.Sorted(maps.Keys(rows))
 		for _, r := range names {
 			out = append(out, Count{Group: g, Row: r, N: rows[r], Why: whyEmpty(g, r)})
 		}
@@ -311,9 +309,7 @@ func (c *Coverage) Text(w io.Writer) error {
 	}
 	for _, row := range empty {
 		why := row.Why
-		if why == "" {
-			why = "NOT EXPLAINED"
-		}
+		why = cmp.Or(why, "NOT EXPLAINED")
 		fmt.Fprintf(&b, "  %s: %s (%s)\n", row.Group, row.Row, why)
 	}
 	_, err := io.WriteString(w, b.String())

@@ -1,6 +1,7 @@
 package irgen
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/zinc-compiler/zinc/ir"
@@ -76,9 +77,7 @@ func (m *maker) operand(w want) *ir.Value {
 
 // find is like operand but returns nil if no shape fits.
 func (m *maker) find(w want) *ir.Value {
-	if w.most == 0 {
-		w.most = 5
-	}
+	w.most = cmp.Or(w.most, 5)
 	if m.n(4) > 0 && !m.anyType {
 		for i := len(m.vals) - 1; i >= 0; i-- {
 			if v := m.vals[i]; w.suits(m, v) && m.n(4) > 0 {

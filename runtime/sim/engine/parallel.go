@@ -27,9 +27,7 @@ func (r *run) each(n, grain int, f func(lo, hi int)) error {
 	var next atomic.Int64
 	var wg sync.WaitGroup
 	for range workers {
-		wg.Add(1)
-		go func() {
-			defer wg.Done()
+		wg.Go(func() {
 			for r.ctx.Err() == nil {
 				i := int(next.Add(1)) - 1
 				if i >= pieces {
@@ -37,7 +35,7 @@ func (r *run) each(n, grain int, f func(lo, hi int)) error {
 				}
 				f(i*grain, min(n, (i+1)*grain))
 			}
-		}()
+		})
 	}
 	wg.Wait()
 	return r.ctx.Err()

@@ -344,10 +344,7 @@ func fill(c *call) []Tensor {
 	if c.op.Results[0].Type.DType == ir.FP16 {
 		v = field.Number(numerics.FP16(f))
 	}
-	out := make([]field.Elem, c.op.Results[0].Type.Elems())
-	for i := range out {
-		out[i] = v
-	}
+	out := slices.Repeat([]field.Elem{v}, int(c.op.Results[0].Type.Elems()))
 	return []Tensor{c.out(0, out)}
 }
 

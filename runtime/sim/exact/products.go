@@ -417,10 +417,7 @@ func pool(c *call) []Tensor {
 // pooled reduces the elements under each window, with zeros for the padding if that is included.
 func (c *call) pooled(a ir.Pool, padded bool, reduced func(c *call, row []field.Elem) field.Elem) []Tensor {
 	x := c.need(ir.ParamX)
-	ones := make([]int64, len(a.Kernel))
-	for i := range ones {
-		ones[i] = 1
-	}
+	ones := slices.Repeat([]int64{1}, len(a.Kernel))
 	at, taps := windows(a.In, a.Kernel, a.Strides, ones, a.PadBefore, a.Out)
 	plane := int(extent(a.In, nil))
 	planes := len(x.Elems) / plane

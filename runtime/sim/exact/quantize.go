@@ -1,6 +1,8 @@
 package exact
 
 import (
+	"slices"
+
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/numerics"
 	"github.com/zinc-compiler/zinc/numerics/field"
@@ -21,10 +23,7 @@ func (c *call) perAxis(name ir.ParamName, absent field.Elem) (Tensor, bool) {
 	if err != nil {
 		return t, false
 	}
-	shape := make([]int64, x.Rank())
-	for i := range shape {
-		shape[i] = 1
-	}
+	shape := slices.Repeat([]int64{1}, x.Rank())
 	shape[axis] = int64(len(t.Elems))
 	return Tensor{t.Type.WithShape(shape...), t.Elems}, true
 }

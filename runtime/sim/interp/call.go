@@ -2,6 +2,7 @@ package interp
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/zinc-compiler/zinc/internal/mapfault"
 	"github.com/zinc-compiler/zinc/internal/memlimit"
@@ -108,10 +109,7 @@ func (c *call) ints(name ir.ParamName) ([]int64, bool) {
 func (c *call) intsN(name ir.ParamName, n int, def int64) []int64 {
 	vs, ok := c.ints(name)
 	if !ok {
-		vs = make([]int64, n)
-		for i := range vs {
-			vs[i] = def
-		}
+		vs = slices.Repeat([]int64{def}, n)
 		return vs
 	}
 	if len(vs) != n {
@@ -181,10 +179,8 @@ func (c *call) string(name ir.ParamName, def string) string {
 // choice returns a string argument that must be one of a set.
 func (c *call) choice(name ir.ParamName, def string, set ...string) string {
 	s := c.string(name, def)
-	for _, k := range set {
-		if s == k {
-			return s
-		}
+	if slices.Contains(set, s) {
+		return s
 	}
 	c.fail("argument %s is %q, not one of %q", name, s, set)
 	return def

@@ -156,10 +156,7 @@ func lutToDense(c *call) []Tensor {
 		return c.fail("indices is %s, %d elements of %s need %d bytes", ind.Type, packed.Type.Elems(), d,
 			packed.Type.Bytes())
 	}
-	all := make([]int64, len(shape)+2)
-	for i := range all {
-		all[i] = 1
-	}
+	all := slices.Repeat([]int64{1}, len(shape)+2)
 	all[len(shape)] = lut.Type.Elems()
 	out, _ := c.lookup(packed, Tensor{Type: lut.Type.WithShape(all...), Data: lut.Data}, nil)
 	return results(out)

@@ -1,5 +1,7 @@
 package interp
 
+import "maps"
+
 import "github.com/zinc-compiler/zinc/ir"
 
 // kernels contains the kernel of every operation that can be run.
@@ -7,9 +9,7 @@ var kernels = map[*ir.Operation]kernel{}
 
 // add enters kernels into the table; each file of kernels calls it once.
 func add(ks map[*ir.Operation]kernel) struct{} {
-	for n, k := range ks {
-		kernels[n] = k
-	}
+	maps.Copy(kernels, ks)
 	return struct{}{}
 }
 

@@ -1,6 +1,7 @@
 package stack
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -332,9 +333,7 @@ func (m *Model) run(ctx context.Context, r *runner, inputs map[string]interp.Ten
 	default:
 		err = m.execute(ctx, r.stream)
 	}
-	if e := r.stream.Reset(); err == nil {
-		err = e
-	}
+	err = cmp.Or(err, r.stream.Reset())
 	if err != nil {
 		return nil, err
 	}

@@ -1,6 +1,7 @@
 package stack
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -89,9 +90,7 @@ func New(o Options) (*Stack, error) {
 // Close ends every process's connection and powers the device off.
 func (s *Stack) Close() error {
 	err := s.Broker.Close()
-	if e := s.Device.Close(); err == nil {
-		err = e
-	}
+	err = cmp.Or(err, s.Device.Close())
 	return err
 }
 

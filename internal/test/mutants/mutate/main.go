@@ -241,10 +241,7 @@ func (s *state) trace(ctx context.Context) error {
 	}
 	for _, m := range s.list {
 		if atStart[m.Number] { // it may change a table that any program reads
-			m.programs = nil
-			for k := range s.prints {
-				m.programs = append(m.programs, k)
-			}
+			m.programs = slices.Collect(maps.Keys(s.prints))
 		}
 		slices.Sort(m.programs)
 		m.Reached = len(m.programs)

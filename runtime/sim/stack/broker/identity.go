@@ -1,6 +1,7 @@
 package broker
 
 import (
+	"cmp"
 	"encoding/hex"
 	"fmt"
 )
@@ -22,9 +23,7 @@ type Identity struct {
 // String names the caller in messages.
 func (id *Identity) String() string {
 	team := id.TeamID
-	if team == "" {
-		team = "no team"
-	}
+	team = cmp.Or(team, "no team")
 	return fmt.Sprintf("process %d (%s, %s)", id.PID, team, hex.EncodeToString(id.CodeDirectoryHash[:4]))
 }
 

@@ -1,5 +1,7 @@
 package broker
 
+import "slices"
+
 import "reflect"
 
 // Gate is an argument of a method that requires an entitlement.
@@ -158,10 +160,8 @@ func (s *Session) admitQoS(m *Method, q QoS) error {
 	if len(c.Keys) == 0 {
 		return nil
 	}
-	for _, k := range c.Keys {
-		if s.id.Entitled(k) {
-			return nil
-		}
+	if slices.ContainsFunc(c.Keys, s.id.Entitled) {
+		return nil
 	}
 	e := errorf(m.Name, NotEntitled, "class %s, priority %d, needs %s, which %v does not hold", c.Name, c.Priority,
 		c.Keys[0], &s.id)

@@ -1,6 +1,9 @@
 package broker
 
-import "fmt"
+import (
+	"cmp"
+	"fmt"
+)
 
 // QoS is the quality-of-service class that every compile, load and instantiate
 // method takes. Zero means QoSDefault.
@@ -62,9 +65,7 @@ var QoSClasses = []QoSClass{
 
 // class finds the row of a class.
 func (q QoS) class() (*QoSClass, bool) {
-	if q == 0 {
-		q = QoSDefault
-	}
+	q = cmp.Or(q, QoSDefault)
 	for i := range QoSClasses {
 		if QoSClasses[i].QoS == q {
 			return &QoSClasses[i], true

@@ -283,9 +283,7 @@ func (h *hardware) trigger(x *chain, given [][]byte, stamp uint64, bell uint32, 
 	if !x.ready {
 		return NotReady, fmt.Errorf("driver: chain %#x: no output set is enqueued", uint64(x.handle))
 	}
-	if stamp == 0 {
-		stamp = x.stamp + 1
-	}
+	stamp = cmp.Or(stamp, x.stamp+1)
 	if stamp <= x.stamp {
 		return BadArgument, fmt.Errorf("driver: chain %#x: execTimestamp is %d, want more than the last, %d",
 			uint64(x.handle),

@@ -1,6 +1,7 @@
 package driver
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -194,9 +195,7 @@ func (c *client) deviceOpen(a *IOExternalMethodArguments) Return {
 	}
 	// The timeout is in milliseconds; 0 means the observed one, and no session waits longer than maxTimeout.
 	ms := info.timeout
-	if ms == 0 {
-		ms = HandshakeTimeout
-	}
+	ms = cmp.Or(ms, HandshakeTimeout)
 	c.timeout.Store(int64(min(ms, uint64(maxTimeout/time.Millisecond))) * int64(time.Millisecond))
 	clear(a.StructureOutput)
 	openOut.encode(a.StructureOutput, &openOutput{token: token, callback: info.callback, context: info.context,

@@ -195,9 +195,7 @@ func (c *client) setArguments(i *instance, priority, flags, depth uint32) (Retur
 	case depth > MaxQueueDepth:
 		return BadArgument, fmt.Errorf("driver: queue depth is %d, want at most %d", depth, MaxQueueDepth)
 	}
-	if depth == 0 {
-		depth = DefaultQueueDepth
-	}
+	depth = cmp.Or(depth, DefaultQueueDepth)
 	i.depth.Store(int32(depth))
 	i.priority.Store(priority)
 	return Success, nil

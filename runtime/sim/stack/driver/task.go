@@ -1,6 +1,7 @@
 package driver
 
 import (
+	"cmp"
 	"slices"
 	"sync"
 )
@@ -51,9 +52,7 @@ func (t *Task) Map(b []byte) uint64 {
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.next == 0 {
-		t.next = userBase
-	}
+	t.next = cmp.Or(t.next, userBase)
 	size := (uint64(len(b)) + userPage - 1) / userPage * userPage
 	if t.next+size+userPage > userEnd {
 		return 0

@@ -1,6 +1,7 @@
 package protocol
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 )
@@ -64,9 +65,7 @@ func bad(off int, field string, value any, limit, advice string) *Error {
 func of(err error, command string, base int) error {
 	var e *Error
 	if errors.As(err, &e) {
-		if e.Command == "" {
-			e.Command = command
-		}
+		e.Command = cmp.Or(e.Command, command)
 		e.Off += base
 	}
 	return err

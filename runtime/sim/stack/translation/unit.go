@@ -1,6 +1,7 @@
 package translation
 
 import (
+	"cmp"
 	"container/list"
 	"fmt"
 	"sync"
@@ -45,15 +46,9 @@ type Stats struct {
 
 // NewUnit makes a unit.
 func NewUnit(cfg Config) (*Unit, error) {
-	if cfg.Slots == 0 {
-		cfg.Slots = DefaultSlots
-	}
-	if cfg.Aperture == 0 {
-		cfg.Aperture = ApertureSize
-	}
-	if cfg.Log == 0 {
-		cfg.Log = 64
-	}
+	cfg.Slots = cmp.Or(cfg.Slots, DefaultSlots)
+	cfg.Aperture = cmp.Or(cfg.Aperture, ApertureSize)
+	cfg.Log = cmp.Or(cfg.Log, 64)
 	if cfg.Slots < 1 || cfg.Slots > 256 || cfg.Log < 1 || cfg.Log > 1<<16 {
 		return nil, fmt.Errorf("translation: got %d streams and a log of %d, want 1 to 256 and 1 to 65536",
 			cfg.Slots, cfg.Log)
