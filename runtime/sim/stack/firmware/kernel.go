@@ -158,26 +158,6 @@ func (k *Kernel) release(t *Task) (err error) {
 	return err
 }
 
-// Terminate ends a task that is idle and that no task waits for.
-func (k *Kernel) Terminate(t *Task) error {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if err := k.live(t); err != nil {
-		return err
-	}
-	if s := t.machine.State(); s != Waiting && s != Suspended || t.pending() || t.current {
-		return fmt.Errorf("firmware: task %s is %s or has messages; terminate it when it is idle", t.Name, s)
-	}
-	for _, o := range k.tasks {
-		if slices.ContainsFunc(o.outbox, func(p Post) bool { return p.To == t }) {
-			return fmt.Errorf("firmware: task %s waits to send to task %s, which cannot end", o.Name, t.Name)
-		}
-	}
-	k.tasks = slices.DeleteFunc(k.tasks, func(o *Task) bool { return o == t })
-	t.gone = true
-	return k.release(t)
-}
-
 func (k *Kernel) live(t *Task) error {
 	if t == nil {
 		return errors.New("firmware: the task is nil")
