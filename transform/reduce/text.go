@@ -293,13 +293,9 @@ func (w *texter) blob(c *ir.Const, t blobfile.ElemType) uint64 {
 	}
 	at := w.next
 	w.at[c] = at
-	w.next = alignUp(at + blobfile.RecordSize + uint64(len(c.Data)))
+	w.next = blobfile.Align(at + blobfile.RecordSize + uint64(len(c.Data)))
 	w.out.Blobs = append(w.out.Blobs, c)
 	return at
-}
-
-func alignUp(n uint64) uint64 {
-	return (n + blobfile.Alignment - 1) / blobfile.Alignment * blobfile.Alignment
 }
 
 // literal returns a constant as text, nil when that would not give the same

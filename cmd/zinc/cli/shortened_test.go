@@ -41,7 +41,7 @@ func TestWeightFileShortenedInUseIsAnError(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, err = blobfile.NewWriter(f).Append(blobfile.Float16, 1024*1024, make([]byte, 2<<20))
+		_, err = blobfile.NewWriter(f, 1).Append(blobfile.Float16, 1024*1024, make([]byte, 2<<20))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -27,7 +27,7 @@ func Write(t testing.TB, path string, blobs ...Blob) []uint64 {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	w := blobfile.NewWriter(f)
+	w := blobfile.NewWriter(f, len(blobs))
 	records := make([]uint64, len(blobs))
 	for i, b := range blobs {
 		if records[i], err = w.Append(b.Type, b.Elems, b.Data); err != nil {
