@@ -315,17 +315,3 @@ func (c *Coverage) Text(w io.Writer) error {
 	_, err := io.WriteString(w, b.String())
 	return err
 }
-
-// Limited returns an error if an operation is on the CPU and its refusal names no limit.
-func Limited(r *compile.Report) error {
-	for _, o := range r.Ops {
-		if o.Unit != ir.CPU.String() {
-			continue
-		}
-		no := o.Refusal
-		if no == nil || no.Limit == "" || no.Rule == target.RuleOther || no.Rule == target.RuleNoLowering {
-			return fmt.Errorf("%s %s is on the CPU and its refusal names no limit: %s", o.Op, o.Name, o.Reason)
-		}
-	}
-	return nil
-}

@@ -15,6 +15,7 @@ import (
 	"github.com/zinc-compiler/zinc/numerics"
 	"github.com/zinc-compiler/zinc/runtime/sim"
 	"github.com/zinc-compiler/zinc/runtime/sim/interp"
+	"github.com/zinc-compiler/zinc/target"
 	"github.com/zinc-compiler/zinc/transform/reduce"
 )
 
@@ -99,6 +100,20 @@ func Disagreement(ctx context.Context, p *ir.Program, s Settings) (r *compile.Re
 		}
 	}
 	return r, nil
+}
+
+// Limited returns an error if an operation is on the CPU and its refusal names no limit.
+func Limited(r *compile.Report) error {
+	for _, o := range r.Ops {
+		if o.Unit != ir.CPU.String() {
+			continue
+		}
+		no := o.Refusal
+		if no == nil || no.Limit == "" || no.Rule == target.RuleOther || no.Rule == target.RuleNoLowering {
+			return fmt.Errorf("%s %s is on the CPU and its refusal names no limit: %s", o.Op, o.Name, o.Reason)
+		}
+	}
+	return nil
 }
 
 // fromText writes a program as MIL text and reads it again, as a user's model is read. A program with large constants,
