@@ -149,6 +149,27 @@ func Forecast(ctx context.Context, p *ir.Program, o Options) (*Plan, error) {
 	return fc.plan, nil
 }
 
+// Functions forecasts the function that the options name, or all functions of the program if they name none.
+func Functions(ctx context.Context, p *ir.Program, o Options) ([]*Plan, error) {
+	names := []string{o.Func}
+	if o.Func == "" && len(p.Funcs) > 0 {
+		names = nil
+		for _, f := range p.Funcs {
+			names = append(names, f.Name)
+		}
+	}
+	var plans []*Plan
+	for _, n := range names {
+		o.Func = n
+		plan, err := Forecast(ctx, p, o)
+		if err != nil {
+			return nil, err
+		}
+		plans = append(plans, plan)
+	}
+	return plans, nil
+}
+
 // block forecasts the operations of a block, and of those nested in it.
 func (fc *forecaster) block(b *ir.Block, depth int) *chain {
 	c := new(chain)

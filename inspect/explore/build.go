@@ -3,7 +3,9 @@ package explore
 import (
 	"context"
 
+	"github.com/zinc-compiler/zinc/analysis/coreml"
 	"github.com/zinc-compiler/zinc/compile"
+	"github.com/zinc-compiler/zinc/inspect/report"
 	"github.com/zinc-compiler/zinc/internal/diag"
 	"github.com/zinc-compiler/zinc/lower/td"
 	"github.com/zinc-compiler/zinc/passes"
@@ -50,6 +52,8 @@ func (s *Server) build(ctx context.Context, m *model, c Config, key string) (v *
 	if err != nil {
 		return v, err
 	}
+	// Before the compilation, which rewrites the program. A program without a forecast has none in its view.
+	plans, _ := coreml.Functions(ctx, opened.Program, coreml.Options{Func: c.Func, Shapes: c.Shapes})
 	what := map[string]string{}
 	for _, p := range passes.List {
 		what[p.Name] = p.Doc
@@ -63,6 +67,7 @@ func (s *Server) build(ctx context.Context, m *model, c Config, key string) (v *
 		if err = explain(err); err != nil {
 			return v, v.stopped(err)
 		}
+		v.coreml = report.NewCoreML(plans, v.report)
 		v.weigh()
 		return v, nil
 	}
@@ -74,6 +79,7 @@ func (s *Server) build(ctx context.Context, m *model, c Config, key string) (v *
 	v.db = r.Provenance
 	v.number(obs)
 	v.report = r.Report
+	v.coreml = report.NewCoreML(plans, v.report)
 	if v.files, err = s.spill(&r); err != nil {
 		return v, &faultError{err}
 	}

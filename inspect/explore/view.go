@@ -5,6 +5,7 @@ import (
 
 	"github.com/zinc-compiler/zinc/compile"
 	"github.com/zinc-compiler/zinc/compile/provenance"
+	"github.com/zinc-compiler/zinc/inspect/report"
 	"github.com/zinc-compiler/zinc/internal/diag"
 	"github.com/zinc-compiler/zinc/lower/td"
 )
@@ -31,6 +32,7 @@ type view struct {
 	statements []statement
 	passes     []*snapshot
 	report     *compile.Report
+	coreml     *report.CoreML // where Core ML itself would run the model; nil if that was not forecast
 	db         *provenance.DB // nil if nothing was lowered
 	tasks      []taskRow
 	codec      *td.Codec // of the tasks; nil for a generation whose tasks are not known
@@ -67,6 +69,9 @@ type summary struct {
 	// tasks with statements.
 	Unlinked bool   `json:"unlinked,omitempty"`
 	Line     string `json:"line,omitempty"` // the placement in one line
+	// CoreML is where Core ML itself is forecast to run the model, CoreMLLine says so in one line.
+	CoreML     *report.CoreML `json:"coreml,omitempty"`
+	CoreMLLine string         `json:"coreml_line,omitempty"`
 	// Assumed are the weight files that are missing, with what needs them: their values are assumed.
 	Assumed    []string    `json:"assumed_weights,omitempty"`
 	Statements int         `json:"statements"`
@@ -117,6 +122,9 @@ func (v *view) summary() (*summary, error) {
 	}
 	s.Line, s.EngineOps, s.CPUOps, s.Dispatches = v.report.Line(), v.report.EngineOps, v.report.CPUOps,
 		v.report.Dispatches
+	if s.CoreML = v.coreml; s.CoreML != nil {
+		s.CoreMLLine = s.CoreML.String()
+	}
 	for _, p := range v.passes {
 		if !slices.Contains(s.Functions, p.Func) {
 			s.Functions = append(s.Functions, p.Func)

@@ -30,6 +30,7 @@ func WriteAnswer(w io.Writer, d *Document, all string) error {
 	fmt.Fprintf(&b, "%s, function %s, target %s, precision %s\n", d.Model, r.Function, r.Target, r.Precision)
 	answerTime(&b, d)
 	answerPlaces(&b, r)
+	answerCoreML(&b, d)
 	if r.Estimate != nil {
 		answerAdvised(&b, d)
 		answerWeights(&b, r)

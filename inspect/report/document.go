@@ -21,6 +21,7 @@ type Document struct {
 	Violations []Violation `json:"violations,omitempty"` // budgets that were exceeded
 	Advice     []Advice    `json:"advice,omitempty"`     // what to change, the largest saving first
 	Search     *Search     `json:"search,omitempty"`     // how changes were looked for, nil if they were not
+	CoreML     *CoreML     `json:"coreml,omitempty"`     // where Core ML itself would run it, nil if not forecast
 	// Explain returns the command that explains what to write instead of an operation
 	// on the CPU, or nil if there is none.
 	Explain func(o *compile.OpReport) string `json:"-"`

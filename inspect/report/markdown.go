@@ -87,6 +87,9 @@ func writeMarkdown(w io.Writer, d *Document) error {
 		fmt.Fprintf(&b, "\nConstants for the engine: %s bytes, %s of them padding.\n", grouped(d.Weights),
 			grouped(d.Padding))
 	}
+	if d.CoreML != nil {
+		fmt.Fprintf(&b, "\n%s.\n", md(strings.ToUpper(d.CoreML.String()[:1])+d.CoreML.String()[1:]))
+	}
 	markdownAdvice(&b, d)
 	markdownCPU(&b, d.Report)
 	markdownBiggest(&b, d.Report)

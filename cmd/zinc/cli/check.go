@@ -154,6 +154,7 @@ type targetResult struct {
 	Exceeds    string             `json:"exceeds,omitempty"`
 	Advice     []report.Advice    `json:"advice,omitempty"`     // what to change, the largest saving first
 	Search     *report.Search     `json:"search,omitempty"`     // how changes were looked for
+	CoreML     *report.CoreML     `json:"coreml,omitempty"`     // where Core ML itself would run the operations
 	Failures   []string           `json:"failures,omitempty"`   // of --require-engine and of budgets, as text
 	Violations []report.Violation `json:"violations,omitempty"` // budgets that were exceeded
 	// Explain has an element for each operation that the engine refuses.
@@ -172,6 +173,9 @@ func (c *checkCommand) run(ctx context.Context, path string) error {
 		return c.comparePlan(ctx, path)
 	case c.coreml.as == asCoreML:
 		return c.forecast(ctx, path)
+	}
+	if _, err := c.coreml.load(); err != nil {
+		return err
 	}
 	if err := c.budgets.check(); err != nil {
 		return err
@@ -262,6 +266,7 @@ func (c *checkCommand) place(ctx context.Context, f *compileFlags, path string, 
 	if err != nil {
 		return targetResult{}, "", err
 	}
+	plans := c.coreml.forecasts(ctx, m.Program, f)
 	source := m.Program
 	if c.advises() {
 		source = ir.CloneProgram(m.Program)
@@ -281,6 +286,10 @@ func (c *checkCommand) place(ctx context.Context, f *compileFlags, path string, 
 		Report:            rep,
 		EngineOpsPercent:  report.Percent(int64(rep.EngineOps), int64(rep.CPUOps)),
 		EngineMACsPercent: report.Percent(rep.EngineMACs, rep.CPUMACs),
+	}
+	if t.CoreML = report.NewCoreML(plans, rep); t.CoreML != nil {
+		t.CoreML.Command = shellLine(append([]string{"zinc", "check", path, "--as", asCoreML},
+			givenFlags(c.flags, forecastFlags)...))
 	}
 	if exceeds != nil {
 		t.Exceeds, t.exceeds = exceeds.Error(), exceeds
@@ -480,6 +489,7 @@ func (c *checkCommand) document(model string, t *targetResult) *report.Document 
 		Violations: t.Violations,
 		Advice:     t.Advice,
 		Search:     t.Search,
+		CoreML:     t.CoreML,
 		Explain:    newExplains(c.path, c.flags, t.Report).command,
 	}
 }

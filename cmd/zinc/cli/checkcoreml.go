@@ -122,6 +122,23 @@ func (c *checkCommand) forecast(ctx context.Context, path string) error {
 	})
 }
 
+// forecastDefault is the forecast that a report has if no flag chooses another.
+var forecastDefault = coremlFlags{units: string(coreml.All), rules: coreml.Names()[0]}
+
+// forecasts returns the forecasts of the functions that are compiled with the flags, nil if there is none. It is called
+// before the compilation, which rewrites the program.
+func (c *coremlFlags) forecasts(ctx context.Context, p *ir.Program, f *compileFlags) []*coreml.Plan {
+	sets, err := parseShapes(f.shapes)
+	if err != nil || len(sets) > 1 {
+		return nil
+	}
+	plans, err := c.plans(ctx, p, f.function, f.shapes)
+	if err != nil {
+		return nil // the compilation reports what is wrong
+	}
+	return plans
+}
+
 // forecastFlags are the flags that a forecast depends on.
 var forecastFlags = []string{"as", "units", "rules", "func", "shape", "weights", "follow"}
 
@@ -148,21 +165,5 @@ func (c *coremlFlags) plans(ctx context.Context, p *ir.Program, function string,
 	if err != nil {
 		return nil, err
 	}
-	names := []string{function}
-	if function == "" && len(p.Funcs) > 0 {
-		names = nil
-		for _, f := range p.Funcs {
-			names = append(names, f.Name)
-		}
-	}
-	var plans []*coreml.Plan
-	for _, n := range names {
-		o.Func = n
-		plan, err := coreml.Forecast(ctx, p, o)
-		if err != nil {
-			return nil, err
-		}
-		plans = append(plans, plan)
-	}
-	return plans, nil
+	return coreml.Functions(ctx, p, o)
 }

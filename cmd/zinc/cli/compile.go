@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/zinc-compiler/zinc/analysis/coreml"
 	"github.com/zinc-compiler/zinc/compile"
 	"github.com/zinc-compiler/zinc/compile/pair"
 	"github.com/zinc-compiler/zinc/inspect/report"
@@ -35,6 +36,7 @@ type compileCommand struct {
 	prove   bool
 	json    bool
 	beside  func(w io.Writer) error // writes what --emit has in a second file, nil for none
+	plans   []*coreml.Plan          // where Core ML itself would run the model, for reports
 	doc     *report.Document        // of what was compiled, nil before
 }
 

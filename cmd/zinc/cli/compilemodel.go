@@ -37,6 +37,9 @@ func (c *compileCommand) compileModel(ctx context.Context, path string) error {
 		return err
 	}
 	c.provenance = c.debug != ""
+	if c.reports.list != nil {
+		c.plans = forecastDefault.forecasts(ctx, m.Program, &c.compileFlags)
+	}
 	stored := c.storing(to.Container)
 	defer stored.close()
 	r, err := c.compile(ctx, c.env, m, c.pairSink(stored))
@@ -106,6 +109,7 @@ func (c *compileCommand) judge(ctx context.Context, m *frontend.Model, r *compil
 		Model:      filepath.ToSlash(m.Path),
 		Report:     r.Report,
 		Violations: append(judged, ran...),
+		CoreML:     report.NewCoreML(c.plans, r.Report),
 	}
 	if c.flags != nil {
 		c.doc.Explain = newExplains(c.path, c.flags, r.Report).command

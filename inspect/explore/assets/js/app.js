@@ -496,7 +496,7 @@ async function take(s, signal) {
     : `zinc writes no programs for ${s.target}: its field table is not known. ` +
       "Operations are only placed, not lowered.";
   const assumed = s.assumed_weights ? `assumed values of ${s.assumed_weights.join(", ")}` : "";
-  status([notice, assumed, names, s.line].filter(Boolean).join("; "), notice !== "" || assumed !== "");
+  status([notice, assumed, names, s.line, s.coreml_line].filter(Boolean).join("; "), notice !== "" || assumed !== "");
   notice = "";
   const config_ = JSON.stringify(config.value());
   const edited = source.edited();
