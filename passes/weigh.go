@@ -41,7 +41,7 @@ func (t nanoseconds) String() string {
 // weighed independently, so the choices of one round do not depend on each other's order. It reports whether the share
 // matters: whether a step is worth its dispatch.
 func (s *State) weighSteps(share nanoseconds) (matters bool) {
-	needs, cpu, states := newNeeds(s.Func.Body), s.cpuTimes(), s.stateValues()
+	needs, x := newNeeds(s.Func.Body), s.newWeighing()
 	for range weighRounds {
 		changed := false
 		steps := s.splitWide(needs.fewest())
@@ -49,7 +49,7 @@ func (s *State) weighSteps(share nanoseconds) (matters bool) {
 			if st.Unit != ir.Engine {
 				continue
 			}
-			w := s.weigh(st, cpu, states)
+			w := x.weigh(st)
 			w.share = share
 			least := nanoseconds(0)
 			if whole := w.whole(); whole.pays() {
@@ -78,10 +78,10 @@ func (s *State) refuseStretch(st *Step, r stretch) {
 	if r.end-r.begin > 1 {
 		with = "with the operations next to it "
 	}
-	reason := fmt.Sprintf("kept on the CPU: %s%s there, %s on the engine, copies included", with, r.cpu, r.engine)
+	no := target.Refuse(target.RuleCut, "estimate on the engine", r.engine, "less than the CPU's "+r.cpu.String(),
+		fmt.Sprintf("kept on the CPU: %s%s there, %s on the engine, copies included", with, r.cpu, r.engine))
 	for _, op := range st.Ops[r.begin:r.end] {
-		s.refuse(op, op.Place.Rule, target.Refuse(target.RuleCut, "estimate on the engine", r.engine,
-			"less than the CPU's "+r.cpu.String(), reason))
+		s.refuse(op, op.Place.Rule, no)
 	}
 }
 
@@ -103,16 +103,38 @@ type stretch struct {
 	engine, cpu nanoseconds
 }
 
+// weighing has what the times of steps are estimated from.
+type weighing struct {
+	s       *State
+	numbers *ir.Numbering
+	cpu     []nanoseconds           // of operations, by number
+	states  map[*ir.Value]bool      // states and the values that become their contents
+	last    ir.ValueTable[lastRead] // of values
+}
+
+// lastRead is the place after the last reader of a value in a step.
+type lastRead struct {
+	step *Step
+	at   int
+}
+
+func (s *State) newWeighing() *weighing {
+	n := ir.Number(s.Func.Body)
+	return &weighing{
+		s: s, numbers: n, cpu: s.cpuTimes(), states: s.stateValues(), last: ir.NewValueTable[lastRead](n),
+	}
+}
+
 // cpuTimes returns what each operation takes on the CPU. The parts of a decomposition share the time of the source's
 // operation, which is what the CPU does if it has all of them (restoreSources).
-func (s *State) cpuTimes() map[*ir.Op]nanoseconds {
-	times := make(map[*ir.Op]nanoseconds, len(s.Func.Body.Ops))
+func (s *State) cpuTimes() []nanoseconds {
+	times := make([]nanoseconds, len(s.Func.Body.Ops))
 	sums := map[string]nanoseconds{} // of the parts, by first result of the source's operation
 	inPlace := map[string]bool{}     // whether that is in place
-	for _, op := range s.Func.Body.Ops {
-		times[op] = nanoseconds(s.CPUTime(op))
+	for i, op := range s.Func.Body.Ops {
+		times[i] = nanoseconds(s.CPUTime(op))
 		if of, ok := s.parts[op]; ok {
-			sums[of.Result] += times[op]
+			sums[of.Result] += times[i]
 			inPlace[of.Result] = of.InPlace
 		}
 	}
@@ -127,9 +149,13 @@ func (s *State) cpuTimes() map[*ir.Op]nanoseconds {
 			sources[op.Results[0].Name] = nanoseconds(s.CPUTime(&source))
 		}
 	}
-	for op, of := range s.parts {
+	for i, op := range s.Func.Body.Ops {
+		of, ok := s.parts[op]
+		if !ok {
+			continue
+		}
 		if whole, ok := sources[of.Result]; ok {
-			times[op] = nanoseconds(float64(times[op]) / float64(sums[of.Result]) * float64(whole))
+			times[i] = nanoseconds(float64(times[i]) / float64(sums[of.Result]) * float64(whole))
 		}
 	}
 	return times
@@ -148,26 +174,25 @@ func (s *State) stateValues() map[*ir.Value]bool {
 }
 
 // weigh estimates a step's times. States are not handed over.
-func (s *State) weigh(st *Step, cpu map[*ir.Op]nanoseconds, states map[*ir.Value]bool) balance {
-	n := len(st.Ops)
+func (x *weighing) weigh(st *Step) balance {
+	s, n := x.s, len(st.Ops)
 	w := balance{
 		engine:  make([]nanoseconds, n),
 		cpu:     make([]nanoseconds, n),
 		handing: make([]nanoseconds, n+1),
 	}
-	last := make(map[*ir.Value]int, n) // the place after the last reader
 	for i, op := range st.Ops {
-		w.engine[i], w.cpu[i] = nanoseconds(op.Alone.Nanos), cpu[op]
-		op.Reads(func(v *ir.Value) { last[v] = i })
+		w.engine[i], w.cpu[i] = nanoseconds(op.Alone.Nanos), x.cpu[x.numbers.Op(op)]
+		op.Reads(func(v *ir.Value) { x.last.Set(v, lastRead{st, i}) })
 	}
 	for _, v := range st.Outputs {
-		last[v] = n
+		x.last.Set(v, lastRead{st, n})
 	}
 	live := make([]int64, n+2) // bytes alive before operation i, as differences
 	alive := func(v *ir.Value, from int) {
-		if to, ok := last[v]; ok && !states[v] {
+		if to := x.last.Get(v); to.step == st && !x.states[v] {
 			live[from] += max(0, v.Type.Bytes())
-			live[to+1] -= max(0, v.Type.Bytes())
+			live[to.at+1] -= max(0, v.Type.Bytes())
 		}
 	}
 	for _, v := range st.Inputs {
