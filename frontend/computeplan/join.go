@@ -31,8 +31,8 @@ type Join struct {
 	functions []string // of the plan, if none is the model's
 }
 
-// maxAlignWork bounds the comparisons of kinds by Join: half a second.
-const maxAlignWork = 1 << 28
+// maxAlignWork bounds the comparisons of kinds by Join: two sequences may differ in about 8,000 operations.
+const maxAlignWork = 1 << 26
 
 // Join finds the operations of one function of a model, in program order without constants, in the plan: by the names
 // of their outputs, or for a plan without names by the order of their kinds.

@@ -9,7 +9,7 @@ import (
 var (
 	// logLine is "operation ios17.conv, device <MLCPUComputeDevice: 0x600000000010>, cost 4.6175%", after a log's
 	// prefix.
-	logLine = regexp.MustCompile(`\b(operation|layer) ([^,]+), device ([^,]*?)(?:, cost ([^\s,]+))?\s*$`)
+	logLine = regexp.MustCompile(`\b(operation|layer) ([^,]+), device ([^,]*?)(?:, cost ([^,]+))?\s*$`)
 	// inspectLine is "36.00% C|GN x, y = ios17.conv(x: ["audio_input"])".
 	inspectLine = regexp.MustCompile(`^\s*(?:(\S+)%\s+)?(?:([CGN-])\|([CGN ]*)\s)?\s*` +
 		`(\w[\w./@:-]*(?:, *\w[\w./@:-]*)*) = ([\w.]+)\(`)

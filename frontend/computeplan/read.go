@@ -104,7 +104,7 @@ func parse(file, src string) (*Plan, error) {
 	switch {
 	case begin == "":
 		return nil, &Error{File: file, Rule: "the file is empty"}
-	case strings.HasPrefix(begin, "program(") || strings.HasPrefix(begin, "program ("):
+	case isProgram.MatchString(begin):
 		if !isAnalytics(src) {
 			return nil, &Error{File: file, Rule: "this is a model's program, not a plan of it",
 				Hint: "dump the plan on a Mac; examples/coreml has programs that do"}
@@ -126,6 +126,12 @@ func parse(file, src string) (*Plan, error) {
 	}
 	return nil, unknown(file)
 }
+
+// isProgram is the beginning of a MIL text, maybe after comments.
+var isProgram = regexp.MustCompile(`^(?://[^\n]*\n\s*)*program\s*\(`)
+
+// jsonInLine is an object after a log's prefix.
+var jsonInLine = regexp.MustCompile(`\{\s*"`)
 
 // isJSON is the beginning of a document, not of a log's line.
 var isJSON = regexp.MustCompile(`^(?:\{|\[\s*[\[{"\]])`)
@@ -152,6 +158,8 @@ func byLine(file, src, line string) (*Plan, error) {
 		return readSummary(file, src)
 	case inspectLine.MatchString(line):
 		return readInspect(file, src)
+	case jsonInLine.MatchString(line):
+		return readJSON(file, src)
 	}
 	return nil, nil
 }

@@ -38,6 +38,14 @@ func TestKinOfFormsAreRead(t *testing.T) {
 		"lines after a log": `compute plan:
 {"operatorName": "conv", "outputNames": ["y"], "preferredComputeUnit": "NE", "supportedComputeUnits": ["NE", "CPU"],
 	"estimatedCost": 0.5}`,
+		"lines with a prefix": `[ETDump 1] {"operatorName": "conv", "outputNames": ["y"], ` +
+			`"preferredComputeUnit": "NE", "supportedComputeUnits": ["NE", "CPU"], "estimatedCost": 0.5}`,
+		"analytics after a comment": "// one\nprogram(1.3)\n{\n    func main<ios17>(tensor<fp16, [1]> x) {\n" +
+			"tensor<fp16, [1]> y = conv(x = x)[BackendSupport = list<string, 2>([\"ane\", \"bnns\"]), " +
+			"SelectedBackend = string(\"ane\"), " +
+			"EstimatedRuntime = dict<string, fp64>({{\"ane\", 1}, {\"bnns\", 3}})];\n" +
+			"tensor<fp16, [1]> z = relu(x = y)[BackendSupport = list<string, 1>([\"bnns\"]), SelectedBackend = " +
+			"string(\"bnns\"), EstimatedRuntime = dict<string, fp64>({{\"bnns\", 1}})];\n    } -> (z);\n}\n",
 		"operation as a string": `[{"operation": "conv", "output": "y", "device": "ne", "supported": ["c", "n"],
 			"weight": {"weight": 0.5}}]`,
 		"row without a header": "m\t0\tios18.conv\ty\tANE\tCPU,ANE\t0.5000\n",
@@ -94,6 +102,16 @@ func TestRefusalsWithCommasAreRead(t *testing.T) {
 	}
 }
 
+// TestLongReasonsAreRead reads a reason of many commas.
+func TestLongReasonsAreRead(t *testing.T) {
+	reason := strings.Repeat("x, ", 1<<18) + "x"
+	p := parsed(t, "OpType, SelectedBackend, backend_0, backend_1, est_time_0, est_time_1, invalid_0, invalid_1\n"+
+		"relu, \"ane\", ane, bnns, 1, 2, , \nconv, \"bnns\", , bnns, , 2, "+reason+", \n")
+	if got := p.Operations[1].Reasons; len(got) != 1 || got[0].Backend != "ane" || got[0].Text != reason {
+		t.Errorf("%d reasons of the wrong text", len(got))
+	}
+}
+
 // TestAnalyticsHaveTheCostOfCrossings reads the head of the analytics' text.
 func TestAnalyticsHaveTheCostOfCrossings(t *testing.T) {
 	p := parsed(t, `program(1.3)
@@ -147,7 +165,7 @@ func TestErrorsHaveAPlace(t *testing.T) {
 		{strings.Repeat(`{"a":`, 70), 1, 321, "deeper than 64"},
 		{"m\t0\trelu\ty\tCPU\tCPU\t0.5\nm\t1\trelu\tz\tCPU\tCPU\t2\n", 2, 0, "from 0 to 1"},
 		{"m\t0\trelu\ty\tCPU\tCPU\t0.5\nn\t1\trelu\tz\tCPU\tCPU\t0.5\n", 2, 0, "several models"},
-		{"operation relu, device <MLCPUComputeDevice: 0x6>, cost 400%\n", 1, 0, "from 0 to"},
+		{"operation relu, device <MLCPUComputeDevice: 0x6>, cost 400 %\n", 1, 0, "from 0 to"},
 		{"OpType, SelectedBackend, backend_0, est_time_0\nrelu, \"ane\", ane, x\n", 2, 0, "want an estimate"},
 		{"OpType, SelectedBackend, backend_0, est_time_0\nrelu, \"ane\"\n", 2, 0, "want 4 columns"},
 		{"\xff\xfeo\x00", 0, 0, "UTF-16"},

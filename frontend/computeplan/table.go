@@ -201,15 +201,15 @@ func (r *lineReader) reasons(h *tableHeader, cells []string, o *Operation) {
 			at++
 			continue
 		}
-		text := cells[at]
+		begin := at
 		at++
 		for next := i + 1; extra > 0 && at < end; extra-- {
 			if next < len(h.reasons) && cells[h.backends[next]] != "" && cells[at] == "" {
 				break
 			}
-			text += ", " + cells[at]
 			at++
 		}
+		text := strings.Join(cells[begin:at], ", ")
 		if text != "" {
 			o.Reasons = append(o.Reasons, Reason{strconv.Itoa(i), text})
 		}

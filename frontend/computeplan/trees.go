@@ -169,7 +169,7 @@ func readJSON(file, src string) (*Plan, error) {
 	return r.done(docs)
 }
 
-// nextValue returns the offset of the next document, which is at the beginning of a line.
+// nextValue returns the offset of the next document: at the beginning of a line, or an object after a log's prefix.
 func nextValue(src string, at int) int {
 	for {
 		for at < len(src) && strings.IndexByte(" \t\r\n", src[at]) >= 0 {
@@ -178,11 +178,14 @@ func nextValue(src string, at int) int {
 		if at == len(src) || isJSON.MatchString(src[at:]) {
 			return at
 		}
-		line := strings.IndexByte(src[at:], '\n')
-		if line < 0 {
-			return len(src)
+		end := len(src)
+		if i := strings.IndexByte(src[at:], '\n'); i >= 0 {
+			end = at + i
 		}
-		at += line
+		if m := jsonInLine.FindStringIndex(src[at:end]); m != nil {
+			return at + m[0]
+		}
+		at = end
 	}
 }
 
