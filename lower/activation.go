@@ -87,7 +87,7 @@ func acceptTable(op *ir.Op, l *limits) error {
 	return l.tensors(op)
 }
 
-func lowerTable(b *builder, op *ir.Op, x *surf) error {
+func lowerTable(b *builder, op *ir.Op, x *view) error {
 	a, bias, err := activation(op)
 	if err != nil {
 		return err
@@ -107,23 +107,23 @@ func lowerTable(b *builder, op *ir.Op, x *surf) error {
 		}
 		b.fillTable(d, a, channels)
 		return d
-	}, []*surf{x}, to)
+	}, []*view{x}, to)
 	if a.After != td.FP16One {
 		// The factor is the last one of the planar engine, an fp16 number (log on a later target).
 		b.pointwise(func(int64) *draft {
 			d := planar(td.PlanarOne)
 			d.pe.final = float32(weights.FromFP16(a.After))
 			return d
-		}, []*surf{to}, dst)
+		}, []*view{to}, dst)
 	}
 	return nil
 }
 
 // tableTask emits a task that applies a table to a tensor.
-func (b *builder) tableTask(a *weights.Activation, x, dst *surf) {
+func (b *builder) tableTask(a *weights.Activation, x, dst *view) {
 	b.pointwise(func(channels int64) *draft {
 		d := copying()
 		b.fillTable(d, a, channels)
 		return d
-	}, []*surf{x}, dst)
+	}, []*view{x}, dst)
 }

@@ -32,7 +32,7 @@ func asNumbers(c *ir.Const) *ir.Const {
 }
 
 // nonzero returns the fp16 form of a boolean input.
-func (b *builder) nonzero(v *ir.Value, port *surf) (*surf, error) {
+func (b *builder) nonzero(v *ir.Value, port *view) (*view, error) {
 	s := b.valueTemp(v, true)
 	b.tableTask(weights.Steps(0, 1, 0, 1), port, s)
 	b.vals[v] = s
@@ -40,7 +40,7 @@ func (b *builder) nonzero(v *ir.Value, port *surf) (*surf, error) {
 }
 
 // truth returns a boolean in a form that a table can read: the bytes of an input, else the fp16 form.
-func (b *builder) truth(v *ir.Value) (*surf, error) {
+func (b *builder) truth(v *ir.Value) (*view, error) {
 	if s := b.bytes[v]; s != nil {
 		return s, nil
 	}
@@ -48,7 +48,7 @@ func (b *builder) truth(v *ir.Value) (*surf, error) {
 }
 
 // opposite returns the negation of a boolean: 1 where it is false, else 0.
-func (b *builder) opposite(v *ir.Value) (*surf, error) {
+func (b *builder) opposite(v *ir.Value) (*view, error) {
 	if s := b.zeros[v]; s != nil {
 		return s, nil
 	}
@@ -64,7 +64,7 @@ func (b *builder) opposite(v *ir.Value) (*surf, error) {
 
 // boolResult returns where a table writes a boolean result: the port, whose elements are bytes, if nothing in the
 // segment reads the value, else scratch.
-func (b *builder) boolResult(v *ir.Value) *surf {
+func (b *builder) boolResult(v *ir.Value) *view {
 	port := b.outs[v]
 	if port == nil || b.read[v].n != 0 {
 		return b.resultOf(v)
@@ -130,7 +130,7 @@ func lowerCompare(b *builder, op *ir.Op) error {
 
 // lessOfColumns puts the channels of x and y side by side and computes the sign of their differences with a channelwise
 // kernel (case less_bool_rr_1x64x1x1).
-func (b *builder) lessOfColumns(sign *weights.Activation, x, y, dst *surf) {
+func (b *builder) lessOfColumns(sign *weights.Activation, x, y, dst *view) {
 	c := dst.elems()
 	at := len(x.dims) - 3
 	dims := append([]int64(nil), x.dims...)
@@ -166,7 +166,7 @@ func lowerLogicalNot(b *builder, op *ir.Op) error {
 	return nil
 }
 
-func lowerSign(b *builder, op *ir.Op, x *surf) error {
+func lowerSign(b *builder, op *ir.Op, x *view) error {
 	b.tableTask(weights.Steps(0, -1, 0, 1), x, b.resultOf(op.Results[0]))
 	return nil
 }
@@ -253,7 +253,7 @@ func lowerSelect(b *builder, op *ir.Op) error {
 	case y.zero():
 		return b.side(cond, x, dst)
 	}
-	var terms [2]*surf
+	var terms [2]*view
 	for i, v := range [...]side{x, y} {
 		dims := tensorDims(cond.Type)
 		if !v.scalar {
@@ -296,7 +296,7 @@ func newSide(v *ir.Value, chosen bool) side {
 func (s *side) zero() bool { return s.scalar && s.number == 0 }
 
 // side writes a side of a select to dst, with zeros where the other side is chosen.
-func (b *builder) side(cond *ir.Value, v side, dst *surf) error {
+func (b *builder) side(cond *ir.Value, v side, dst *view) error {
 	if v.scalar {
 		return b.scalarSide(cond, v, dst)
 	}
@@ -316,7 +316,7 @@ func (b *builder) side(cond *ir.Value, v side, dst *surf) error {
 }
 
 // scalarSide is like side for a number, using a table of the condition.
-func (b *builder) scalarSide(cond *ir.Value, v side, dst *surf) error {
+func (b *builder) scalarSide(cond *ir.Value, v side, dst *view) error {
 	x, err := b.truth(cond)
 	if err != nil {
 		return err
@@ -336,7 +336,7 @@ func (b *builder) scalarSide(cond *ir.Value, v side, dst *surf) error {
 }
 
 // mask returns 1 where cond equals chosen, else 0.
-func (b *builder) mask(cond *ir.Value, chosen bool) (*surf, error) {
+func (b *builder) mask(cond *ir.Value, chosen bool) (*view, error) {
 	if chosen {
 		return b.tensor(cond)
 	}

@@ -60,7 +60,7 @@ func lowerToBytes(b *builder, op *ir.Op) error {
 		}
 		n := int64(len(op.Results))
 		if n == 1 {
-			planes = []*surf{b.resultOf(op.Results[0])}
+			planes = []*view{b.resultOf(op.Results[0])}
 			b.scaleBias(port, planes[0], 1, 0)
 		} else {
 			rows := b.temp(port.dims)
@@ -73,7 +73,7 @@ func lowerToBytes(b *builder, op *ir.Op) error {
 				planes = append(planes, s)
 			}
 		}
-		if !slices.ContainsFunc(planes, func(s *surf) bool { return s.buf.space == outPort }) { // only written
+		if !slices.ContainsFunc(planes, func(s *view) bool { return s.buf.space == outPort }) { // only written
 			b.planes[x] = planes
 		}
 	}
@@ -86,7 +86,7 @@ func lowerToBytes(b *builder, op *ir.Op) error {
 // lowerFromBytes joins bytes in the same way, if something outside the segment reads the integers.
 func lowerFromBytes(b *builder, op *ir.Op) error {
 	y := op.Results[0]
-	var planes []*surf
+	var planes []*view
 	for _, v := range op.ArgList(ir.ParamValues) {
 		s, err := b.tensor(v)
 		if err != nil {

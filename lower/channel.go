@@ -85,7 +85,7 @@ func (b *builder) alongChannels(x, y ir.Type) (row int64, ok bool) {
 }
 
 // eachImage calls emit for the images of a batch.
-func (b *builder) eachImage(x, dst *surf, row int64, emit func(src, out *operand, tile int64)) {
+func (b *builder) eachImage(x, dst *view, row int64, emit func(src, out *operand, tile int64)) {
 	if x.buf.layout == columnAlongRow || dst.buf.layout == columnAlongRow {
 		emit(b.column(x), b.column(dst), 0)
 		return
@@ -120,7 +120,7 @@ func boundRow(b *builder, o *operands) error {
 	if err != nil {
 		return err
 	}
-	line, err := b.constSurface(y.Const, []int64{1, x.Type.Shape[1]})
+	line, err := b.constView(y.Const, []int64{1, x.Type.Shape[1]})
 	if err != nil {
 		return err
 	}

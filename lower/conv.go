@@ -115,7 +115,7 @@ func (g *convGeometry) rowBytes(t *target.Table, channels, width int64) int64 {
 	return (channels*align(width*elemBytes, t.L2Granule) + maxRowPad(t)) * g.kh
 }
 
-func lowerConv(b *builder, op *ir.Op, x *surf) error {
+func lowerConv(b *builder, op *ir.Op, x *view) error {
 	g, err := geometry(op)
 	if err != nil {
 		return err
@@ -149,7 +149,7 @@ func lowerConv(b *builder, op *ir.Op, x *surf) error {
 }
 
 // asImage views a tensor of rank 3 or 4 as batch, channels, rows, columns.
-func asImage(s *surf) *surf {
+func asImage(s *view) *view {
 	if len(s.dims) != 3 {
 		return s
 	}
@@ -193,7 +193,7 @@ func dilated(op *ir.Op) []byte {
 
 // convolve emits the tasks of one image, divided by outputs or groups so that kernels stay resident, and by columns so
 // that the source rows of a tile fit L2.
-func (b *builder) convolve(x, dst *surf, k *weights.Kernel, g *convGeometry, e *epilogue) error {
+func (b *builder) convolve(x, dst *view, k *weights.Kernel, g *convGeometry, e *epilogue) error {
 	if m := g.apart(x.dims[2], x.w()); m != (margin{}) {
 		v, _, w := g.padded(x.dims[2], x.w())
 		depthwise := k.Groups == k.In && k.Out == k.In && !paired(b.t, &v)
@@ -232,7 +232,7 @@ func (b *builder) convolve(x, dst *surf, k *weights.Kernel, g *convGeometry, e *
 	return nil
 }
 
-func (b *builder) convolveColumns(x, dst *surf, k *weights.Kernel, g *convGeometry, e *epilogue) error {
+func (b *builder) convolveColumns(x, dst *view, k *weights.Kernel, g *convGeometry, e *epilogue) error {
 	pixels := int(g.hout * g.wout)
 	w := g.window()
 	switch {
@@ -292,7 +292,7 @@ func cut(k *weights.Kernel, g *convGeometry, pixels int) (slices []weights.Slice
 
 // groupedConv emits a grouped convolution in runs of groups whose kernels stay
 // resident together.
-func (b *builder) groupedConv(x, dst *surf, k *weights.Kernel, g *convGeometry, e *epilogue, pixels int) error {
+func (b *builder) groupedConv(x, dst *view, k *weights.Kernel, g *convGeometry, e *epilogue, pixels int) error {
 	ing, outg := k.In/k.Groups, k.Out/k.Groups
 	rows := k.Red()
 	if k.Bias != nil {
@@ -344,7 +344,7 @@ func (b *builder) groupedConv(x, dst *surf, k *weights.Kernel, g *convGeometry, 
 // loadedForGroups returns the image x in L2, into which a pass copies all of it, if several tasks read each group
 // because its kernel is cut (case conv_probe_k3_c1024_n1024_s16_st1_g4_bias1_same); else x. Larger images are fetched
 // group by group (modelled).
-func (b *builder) loadedForGroups(x *surf, k *weights.Kernel, g *convGeometry, pixels int) (*surf, error) {
+func (b *builder) loadedForGroups(x *view, k *weights.Kernel, g *convGeometry, pixels int) (*view, error) {
 	one := *k
 	one.Groups, one.In, one.Out = 1, k.In/k.Groups, k.Out/k.Groups
 	slices, _, err := cut(&one, g, pixels)
@@ -362,7 +362,7 @@ func (b *builder) loadedForGroups(x *surf, k *weights.Kernel, g *convGeometry, p
 }
 
 // convTask emits one multiply task: image x to image dst, both [1, C, H, W].
-func (b *builder) convTask(x, dst *surf, p weights.Plan, k *weights.Kernel, g *convGeometry, e *epilogue,
+func (b *builder) convTask(x, dst *view, p weights.Plan, k *weights.Kernel, g *convGeometry, e *epilogue,
 	groups int64, skip bool) {
 	d := e.multiply()
 	d.window = g.window()
@@ -385,7 +385,7 @@ func (g *convGeometry) window() window {
 }
 
 // imageOperand reads an image [1, C, H, W] as groups of channels.
-func imageOperand(s *surf, groups int64) *operand {
+func imageOperand(s *view, groups int64) *operand {
 	c := s.dims[1] / groups
 	blocks := c / max(s.inter, 1)
 	return &operand{
@@ -397,7 +397,7 @@ func imageOperand(s *surf, groups int64) *operand {
 
 // channels narrows an image [1, C, H, W] to n channels from first; both are
 // multiples of what is interleaved.
-func (s *surf) channels(first, n int64) *surf {
+func (s *view) channels(first, n int64) *view {
 	return s.slice(1, first/max(s.inter, 1), n, 1)
 }
 

@@ -13,19 +13,19 @@ import (
 
 // pointwise emits tasks that compute dst from one or two sources, whose shapes are those of dst or broadcast to it.
 // make returns a new draft for a piece with the given number of channels.
-func (b *builder) pointwise(make func(channels int64) *draft, srcs []*surf, dst *surf) {
+func (b *builder) pointwise(make func(channels int64) *draft, srcs []*view, dst *view) {
 	b.pointwiseAs(make, srcs, dst, func(_, _ *operand) {})
 }
 
 // pointwiseAs is like pointwise; adjust completes the sources of each task, of which the second may be nil.
-func (b *builder) pointwiseAs(make func(channels int64) *draft, srcs []*surf, dst *surf,
+func (b *builder) pointwiseAs(make func(channels int64) *draft, srcs []*view, dst *view,
 	adjust func(first, second *operand)) {
-	alongRow := func(s *surf) bool { return s.buf.layout == columnAlongRow }
+	alongRow := func(s *view) bool { return s.buf.layout == columnAlongRow }
 	if alongRow(dst) || slices.ContainsFunc(srcs, alongRow) {
 		b.onLines(make, srcs, dst)
 		return
 	}
-	n, err := newNest(append(append([]*surf(nil), srcs...), dst)...)
+	n, err := newNest(append(append([]*view(nil), srcs...), dst)...)
 	if err != nil {
 		b.fail("%v", err)
 		return
@@ -72,17 +72,17 @@ func groupBatch(t *target.Table, operands ...*operand) {
 }
 
 // scaleBias emits x*scale + bias on the planar engine.
-func (b *builder) scaleBias(x, dst *surf, scale, bias float64) {
+func (b *builder) scaleBias(x, dst *view, scale, bias float64) {
 	b.pointwise(func(int64) *draft {
 		d := planar(td.PlanarOne)
 		d.pe.scale, d.pe.bias = scale, bias
 		return d
-	}, []*surf{x}, dst)
+	}, []*view{x}, dst)
 }
 
 // pairwise emits a planar operation on two sources.
-func (b *builder) pairwise(op td.PlanarOp, x, y, dst *surf) {
-	b.pointwise(func(int64) *draft { return elementwise(op) }, []*surf{x, y}, dst)
+func (b *builder) pairwise(op td.PlanarOp, x, y, dst *view) {
+	b.pointwise(func(int64) *draft { return elementwise(op) }, []*view{x, y}, dst)
 }
 
 // binary describes how the planar engine computes a MIL operation on two operands.
@@ -136,7 +136,7 @@ type operands struct {
 	binary
 	op   *ir.Op
 	x, y *ir.Value
-	dst  *surf
+	dst  *view
 }
 
 // binaryForms are the forms of an operation on two operands. A quotient of an image and one number has a pair for each
@@ -207,7 +207,7 @@ func withNumber(b *builder, o *operands) error {
 }
 
 // tensors returns the operands.
-func (o *operands) tensors(b *builder) (x, y *surf, err error) {
+func (o *operands) tensors(b *builder) (x, y *view, err error) {
 	if x, err = b.tensor(o.x); err == nil {
 		y, err = b.tensor(o.y)
 	}
@@ -248,7 +248,7 @@ func twoSources(b *builder, o *operands) error {
 		d := elementwise(o.binary.op)
 		d.pe.neg2, d.pe.clamp2 = o.negate, b.clamped[second]
 		return d
-	}, []*surf{x, y}, o.dst)
+	}, []*view{x, y}, o.dst)
 	return nil
 }
 
@@ -267,7 +267,7 @@ func (b *builder) clampsSource(op *ir.Op) bool {
 
 // nearby copies a second operand that is broadcast over the result, so that it can stay in L2 (recorded for every such
 // operand that comes from the host, and for the constant row of case chain_base_bias_d256_s64).
-func (b *builder) nearby(y, dst *surf) *surf {
+func (b *builder) nearby(y, dst *view) *view {
 	if y.buf.space != inPort && y.buf.space != constant || y.elems() >= dst.elems() {
 		return y
 	}
@@ -277,23 +277,23 @@ func (b *builder) nearby(y, dst *surf) *surf {
 }
 
 // lowerSquare multiplies a tensor by itself.
-func lowerSquare(b *builder, op *ir.Op, x *surf) error {
+func lowerSquare(b *builder, op *ir.Op, x *view) error {
 	b.pairwise(td.PEMultiply, x, x, b.resultOf(op.Results[0]))
 	return nil
 }
 
 // lowerAbs takes the absolute value on the planar engine.
-func lowerAbs(b *builder, op *ir.Op, x *surf) error {
+func lowerAbs(b *builder, op *ir.Op, x *view) error {
 	b.pointwise(func(int64) *draft {
 		d := planar(td.PlanarOne)
 		d.pe.cond = td.CondAbs
 		return d
-	}, []*surf{x}, b.resultOf(op.Results[0]))
+	}, []*view{x}, b.resultOf(op.Results[0]))
 	return nil
 }
 
 // lowerRelu clamps at zero on the neural engine, or leaves the clamp to the sum that follows.
-func lowerRelu(b *builder, op *ir.Op, x *surf) error {
+func lowerRelu(b *builder, op *ir.Op, x *view) error {
 	if b.clampsSource(op) {
 		b.vals[op.Results[0]], b.clamped[op.Results[0]] = x, true
 		return nil
@@ -302,7 +302,7 @@ func lowerRelu(b *builder, op *ir.Op, x *surf) error {
 		d := copying()
 		d.ne.act = td.NonlinReLU
 		return d
-	}, []*surf{x}, b.resultOf(op.Results[0]))
+	}, []*view{x}, b.resultOf(op.Results[0]))
 	return nil
 }
 
@@ -336,7 +336,7 @@ func clipTable(op *ir.Op) (*weights.Activation, error) {
 }
 
 // lowerClip clamps on both sides, leaving out an infinite bound.
-func lowerClip(b *builder, op *ir.Op, x *surf) error {
+func lowerClip(b *builder, op *ir.Op, x *view) error {
 	lo, hi, ok := clipBounds(op)
 	if !ok {
 		return fmt.Errorf("clip needs constant bounds")
@@ -359,11 +359,11 @@ func lowerClip(b *builder, op *ir.Op, x *surf) error {
 }
 
 // scalarSurface returns a one-element tensor of the constant section.
-func (b *builder) scalarSurface(v float64) *surf {
-	s, err := b.constSurface(ir.ConstFloat(ir.FP16, v), []int64{1})
+func (b *builder) scalarSurface(v float64) *view {
+	s, err := b.constView(ir.ConstFloat(ir.FP16, v), []int64{1})
 	if err != nil {
 		b.fail("%v", err)
-		return &surf{buf: &buffer{space: constant, def: -1}, dims: []int64{1}, stride: []int64{elemBytes}}
+		return &view{buf: &buffer{space: constant, def: -1}, dims: []int64{1}, stride: []int64{elemBytes}}
 	}
 	return s
 }

@@ -25,15 +25,15 @@ func folds(t *target.Table, m, k, n int64) bool {
 	return false
 }
 
-// foldedImage returns a surface for an image of c channels of h rows and eight columns.
-func (b *builder) foldedImage(c, h int64) *surf {
+// foldedImage returns a view for an image of c channels of h rows and eight columns.
+func (b *builder) foldedImage(c, h int64) *view {
 	img := b.temp([]int64{c, h, b.t.SmallImage})
 	img.buf.image = &image{channels: c, rowCount: h, columns: b.t.SmallImage}
 	return img
 }
 
 // foldedTranspose copies rows of k elements to an image of k channels: row 8h+c becomes pixel (h, c).
-func (b *builder) foldedTranspose(x *surf) *surf {
+func (b *builder) foldedTranspose(x *view) *view {
 	h := x.dims[0] / b.t.SmallImage
 	img := b.foldedImage(x.dims[1], h)
 	img.buf.backed = x.buf.space == inPort
@@ -67,7 +67,7 @@ func (d *draft) fewFolded() bool {
 // foldedProduct multiplies a folded image. A result that another product reads stays folded; else it is written as rows
 // to scratch, from where a separate pass copies an output (recorded; not case chain_block_d512_s64_proj1, where a sum
 // reads the product).
-func (b *builder) foldedProduct(img *surf, k *weights.Kernel, e *epilogue) error {
+func (b *builder) foldedProduct(img *view, k *weights.Kernel, e *epilogue) error {
 	stays := b.feedsProduct(e.out) && k.Out <= foldedChannels
 	p, err := weights.PlanMatmul(k.Out)
 	if stays { // case chain_block_d512_s64_proj1

@@ -43,7 +43,7 @@ func (b *buffer) asRows() bool { return b.image != nil && b.image.rows }
 
 // canLoad returns a noFit unless x is an input of several rows that a task can copy to L2 as an image, beside as many
 // results of its size as make copies in all.
-func (b *builder) canLoad(x *surf, copies int64) error {
+func (b *builder) canLoad(x *view, copies int64) error {
 	n := len(x.dims)
 	switch {
 	case n < 2 || n > 4 || n == 4 && x.dims[0] != 1:
@@ -68,15 +68,15 @@ func (b *builder) canLoad(x *surf, copies int64) error {
 }
 
 // loaded copies an input to scratch, as an image that later tasks may also read as rows.
-func (b *builder) loaded(x *surf) *surf {
+func (b *builder) loaded(x *view) *view {
 	x = x.withLeadingOnes(4)
 	img := b.image(x.dims)
 	b.emit(copying(), imageOperand(x, 1), nil, imageOperand(img, 1), 0)
 	return img
 }
 
-// image returns a surface in scratch that is stored in L2 as an image.
-func (b *builder) image(dims []int64) *surf {
+// image returns a view in scratch that is stored in L2 as an image.
+func (b *builder) image(dims []int64) *view {
 	img := b.temp(dims)
 	img.buf.image = imageOf(dims)
 	img.buf.image.rows = true

@@ -8,7 +8,7 @@ type layout uint8
 
 const (
 	// columnAlongRow is a column, a tensor of single elements along the channels, along the one row of the buffer: its
-	// surface has the dimensions of the column.
+	// view has the dimensions of the column.
 	columnAlongRow layout = iota + 1
 	// pairOfRows is two rows of parameters, which are read together.
 	pairOfRows

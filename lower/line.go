@@ -26,9 +26,9 @@ func (b *builder) isColumn(dims []int64) bool {
 		n*b.t.L2Granule <= b.t.L2Bytes/16
 }
 
-// between returns a surface in scratch for a tensor that only elementwise tasks write and read: a line if the tensor is
+// between returns a view in scratch for a tensor that only elementwise tasks write and read: a line if the tensor is
 // a column.
-func (b *builder) between(dims []int64) *surf {
+func (b *builder) between(dims []int64) *view {
 	if !b.isColumn(dims) {
 		return b.temp(dims)
 	}
@@ -84,7 +84,7 @@ func takesNumber(op *ir.Op, v *ir.Value, first bool) bool {
 }
 
 // column returns a column as an operand whose elements are channels.
-func (b *builder) column(s *surf) *operand {
+func (b *builder) column(s *view) *operand {
 	if s.buf.layout == columnAlongRow {
 		o := &operand{buf: s.buf, off: s.off, swap: true, ext: [5]int64{1, 1, s.elems(), 1, 1}}
 		for i := range o.stride {
@@ -101,7 +101,7 @@ func (b *builder) column(s *surf) *operand {
 }
 
 // onLines emits a task on columns, some of which are lines.
-func (b *builder) onLines(make func(channels int64) *draft, srcs []*surf, dst *surf) {
+func (b *builder) onLines(make func(channels int64) *draft, srcs []*view, dst *view) {
 	c := dst.elems()
 	var two *operand
 	one, out := b.column(srcs[0]), b.column(dst)

@@ -14,12 +14,12 @@ type nest struct {
 	off       []int64   // by tensor: byte offset in its buffer
 	w         int64     // elements of a row
 	broadcast []bool    // by tensor: a single element is repeated along the row
-	surfs     []*surf
+	surfs     []*view
 }
 
 // newNest broadcasts tensors against the dimensions of the result, which is
 // surfs[len-1].
-func newNest(surfs ...*surf) (*nest, error) {
+func newNest(surfs ...*view) (*nest, error) {
 	dst := surfs[len(surfs)-1]
 	rank := len(dst.dims)
 	n := &nest{w: dst.w(), surfs: surfs, dims: append([]int64(nil), dst.dims[:rank-1]...)}

@@ -110,15 +110,15 @@ type TableUse struct {
 type builder struct {
 	chain      // the drafts so far
 	constants  // what they read
-	vals       map[*ir.Value]*surf
-	bytes      map[*ir.Value]*surf   // booleans and integers from the host, as the host stores them
-	zeros      map[*ir.Value]*surf   // the negations of booleans, in fp16
-	planes     map[*ir.Value][]*surf // the bytes of integers, in fp16
+	vals       map[*ir.Value]*view
+	bytes      map[*ir.Value]*view   // booleans and integers from the host, as the host stores them
+	zeros      map[*ir.Value]*view   // the negations of booleans, in fp16
+	planes     map[*ir.Value][]*view // the bytes of integers, in fp16
 	fused      map[*ir.Op][]*ir.Op
 	outs       map[*ir.Value]*buffer      // results that go to a port
 	read       map[*ir.Value]reading      // how the segment reads a value
-	transposes map[transposeKey]*surf     // matrices that are stored transposed already
-	images     map[*ir.Value]*surf        // products kept as channels by rows for the next product
+	transposes map[transposeKey]*view     // matrices that are stored transposed already
+	images     map[*ir.Value]*view        // products kept as channels by rows for the next product
 	kernels    map[*buffer]kernelRows     // by tensor: where its rows are stored as a kernel already
 	pieces     map[*ir.Value]piecesKernel // products stored as the kernel of a product in pieces
 	clamped    map[*ir.Value]bool         // results whose reader clamps the operand itself
@@ -164,11 +164,11 @@ func (e *Error) Unwrap() error { return e.Err }
 func newBuilder(seg *Segment, t *target.Table, sec *weights.Section) *builder {
 	return &builder{
 		chain: chain{t: t, codec: seg.Codec}, constants: newConstants(sec), fused: seg.Fused,
-		vals: make(map[*ir.Value]*surf, len(seg.Ops)), bytes: map[*ir.Value]*surf{}, zeros: map[*ir.Value]*surf{},
-		planes: map[*ir.Value][]*surf{},
+		vals: make(map[*ir.Value]*view, len(seg.Ops)), bytes: map[*ir.Value]*view{}, zeros: map[*ir.Value]*view{},
+		planes: map[*ir.Value][]*view{},
 		outs:   map[*ir.Value]*buffer{}, read: make(map[*ir.Value]reading, len(seg.Ops)),
-		images: map[*ir.Value]*surf{}, clamped: map[*ir.Value]bool{},
-		kernels: map[*buffer]kernelRows{}, pieces: map[*ir.Value]piecesKernel{}, transposes: map[transposeKey]*surf{},
+		images: map[*ir.Value]*view{}, clamped: map[*ir.Value]bool{},
+		kernels: map[*buffer]kernelRows{}, pieces: map[*ir.Value]piecesKernel{}, transposes: map[transposeKey]*view{},
 	}
 }
 
@@ -313,9 +313,9 @@ func (b *builder) failure(err error) error {
 	return err
 }
 
-// resultOf returns the surface for a value that tasks are about to write: the output port if nothing in the segment
+// resultOf returns the view for a value that tasks are about to write: the output port if nothing in the segment
 // reads the value again, else scratch.
-func (b *builder) resultOf(v *ir.Value) *surf {
+func (b *builder) resultOf(v *ir.Value) *view {
 	dims := tensorDims(v.Type)
 	if port := b.outs[v]; port != nil && !port.narrow && b.read[v].n == 0 {
 		s := inBuffer(port, dims)
@@ -327,17 +327,17 @@ func (b *builder) resultOf(v *ir.Value) *surf {
 	return s
 }
 
-// valueTemp returns a surface in scratch for a value, which may be a line if its writer and all its readers are
+// valueTemp returns a view in scratch for a value, which may be a line if its writer and all its readers are
 // elementwise.
-func (b *builder) valueTemp(v *ir.Value, elementwise bool) *surf {
+func (b *builder) valueTemp(v *ir.Value, elementwise bool) *view {
 	if dims := tensorDims(v.Type); !elementwise || b.read[v].whole || b.outs[v] != nil {
 		return b.temp(dims)
 	}
 	return b.between(tensorDims(v.Type))
 }
 
-// temp returns a surface in scratch.
-func (b *builder) temp(dims []int64) *surf {
+// temp returns a view in scratch.
+func (b *builder) temp(dims []int64) *view {
 	_, size := canonicalStrides(dims)
 	w := dims[len(dims)-1]
 	buf := &buffer{space: scratch, size: size, def: -1, rowBytes: rowBytes(w), rowElems: w}
@@ -348,8 +348,8 @@ func (b *builder) temp(dims []int64) *surf {
 	return inBuffer(buf, dims)
 }
 
-// tensor returns the surface of an operand; a constant is added to the constant section.
-func (b *builder) tensor(v *ir.Value) (*surf, error) {
+// tensor returns the view of an operand; a constant is added to the constant section.
+func (b *builder) tensor(v *ir.Value) (*view, error) {
 	if s := b.vals[v]; s != nil {
 		if s.buf.space == constant {
 			b.readsAt(s.buf.extent, constantUse{values: v})
@@ -366,18 +366,18 @@ func (b *builder) tensor(v *ir.Value) (*surf, error) {
 	if c.Type.DType == ir.Bool {
 		c = asNumbers(c)
 	}
-	s, err := b.constSurface(c, tensorDims(v.Type))
+	s, err := b.constView(c, tensorDims(v.Type))
 	if err == nil {
 		b.vals[v] = s
 	}
 	return s, err
 }
 
-// constSurface adds a constant to the constant section with the given dimensions.
-func (b *builder) constSurface(c *ir.Const, dims []int64) (*surf, error) {
+// constView adds a constant to the constant section with the given dimensions.
+func (b *builder) constView(c *ir.Const, dims []int64) (*view, error) {
 	st, size := canonicalStrides(dims)
 	if b.trial {
-		return &surf{buf: &buffer{space: constant, size: size, bar: BarConstants, def: -1}, dims: dims, stride: st}, nil
+		return &view{buf: &buffer{space: constant, size: size, bar: BarConstants, def: -1}, dims: dims, stride: st}, nil
 	}
 	w := int(dims[len(dims)-1])
 	off, err := b.sec.AddSurface(int(c.Elems())/w, w*elemBytes, c.Data)
@@ -388,5 +388,5 @@ func (b *builder) constSurface(c *ir.Const, dims []int64) (*surf, error) {
 	buf := &buffer{
 		space: constant, size: size, bar: BarConstants, off: int64(off), extent: b.sec.Last(), def: -1,
 	}
-	return &surf{buf: buf, dims: dims, stride: st}, nil
+	return &view{buf: buf, dims: dims, stride: st}, nil
 }

@@ -128,7 +128,7 @@ func (b *builder) product(x *ir.Value, k *weights.Kernel, e *epilogue) error {
 }
 
 // oneTask reports whether one task multiplies all of an image with a constant kernel.
-func (b *builder) oneTask(img *surf, k *weights.Kernel) bool {
+func (b *builder) oneTask(img *view, k *weights.Kernel) bool {
 	slices, err := weights.Cut(k.Out, k.Red(), k.Bias != nil, int(img.dims[1]))
 	return err == nil && len(slices) == 1 && b.columnsAtOnce(img) == img.dims[1]
 }
@@ -156,7 +156,7 @@ func (b *builder) feedsProduct(v *ir.Value) bool {
 
 // columnForProduct keeps v, one row of numbers that only a product reads, as the column of single elements s, so that
 // the product need not transpose it.
-func (b *builder) columnForProduct(v *ir.Value, s *surf) error {
+func (b *builder) columnForProduct(v *ir.Value, s *view) error {
 	if !b.feedsProduct(v) {
 		return noFit("not only a product reads the result")
 	}
@@ -203,7 +203,7 @@ func uniform(v []uint16) bool {
 
 // matrices iterates over the leading dimensions of a result, calling f with the matrices of the operands (broadcast if
 // they have fewer) and the result.
-func (b *builder) matrices(x, y, dst *surf, f func(x, y, dst *surf) error) error {
+func (b *builder) matrices(x, y, dst *view, f func(x, y, dst *view) error) error {
 	for i := range leading(dst) {
 		if b.full() {
 			return nil
@@ -216,7 +216,7 @@ func (b *builder) matrices(x, y, dst *surf, f func(x, y, dst *surf) error) error
 }
 
 // leading returns the number of matrices in a tensor.
-func leading(s *surf) int64 {
+func leading(s *view) int64 {
 	n := int64(1)
 	for _, d := range s.dims[:len(s.dims)-2] {
 		n *= d
@@ -226,12 +226,12 @@ func leading(s *surf) int64 {
 
 // matrix returns the matrix of an operand, which is broadcast if it has fewer, that belongs to matrix i of the result
 // dst; nil of nil.
-func (s *surf) matrix(dst *surf, i int64) *surf {
+func (s *view) matrix(dst *view, i int64) *view {
 	if s == nil {
 		return nil
 	}
 	lead, r := len(dst.dims)-2, len(s.dims)-2
-	m := &surf{buf: s.buf, off: s.off, pix: s.pix, dims: s.dims[r:], stride: s.stride[r:]}
+	m := &view{buf: s.buf, off: s.off, pix: s.pix, dims: s.dims[r:], stride: s.stride[r:]}
 	for at := range lead {
 		d := dst.dims[lead-1-at]
 		index := i % d
@@ -246,7 +246,7 @@ func (s *surf) matrix(dst *surf, i int64) *surf {
 }
 
 // asRows views a tensor as one matrix of rows, or returns nil.
-func asRows(s *surf) *surf {
+func asRows(s *view) *view {
 	if len(s.dims) == 2 {
 		return s
 	}
@@ -254,20 +254,20 @@ func asRows(s *surf) *surf {
 }
 
 // rowsByConst multiplies the rows of x with a constant kernel.
-func (b *builder) rowsByConst(x, dst *surf, k *weights.Kernel, e *epilogue) error {
+func (b *builder) rowsByConst(x, dst *view, k *weights.Kernel, e *epilogue) error {
 	if len(x.dims) == 1 {
 		x, dst = x.withLeadingOnes(2), dst.withLeadingOnes(2)
 	}
 	if xr, dr := asRows(x), asRows(dst); xr != nil && dr != nil {
 		return b.matrixByConst(xr, dr, k, e, false)
 	}
-	return b.matrices(x, nil, dst, func(x, _, dst *surf) error { return b.matrixByConst(x, dst, k, e, false) })
+	return b.matrices(x, nil, dst, func(x, _, dst *view) error { return b.matrixByConst(x, dst, k, e, false) })
 }
 
 // matrixByConst multiplies x [M, K], or [K, M] if x is transposed, with the kernel [N, K] into dst [M, N]: a 1x1
 // convolution over K channels and M pixels. A separate pass transposes x, and the strides of the result transpose dst.
 // As many rows are multiplied at a time as an image has columns.
-func (b *builder) matrixByConst(x, dst *surf, k *weights.Kernel, e *epilogue, transposed bool) error {
+func (b *builder) matrixByConst(x, dst *view, k *weights.Kernel, e *epilogue, transposed bool) error {
 	if transposed {
 		return b.imageByConst(x, dst, k, e, true)
 	}
@@ -290,7 +290,7 @@ type transposeKey struct {
 }
 
 // transposed copies rows [M, K] to an image [K, M], once for all products that read them (case chain_branch_d256_s64).
-func (b *builder) transposed(x *surf) *surf {
+func (b *builder) transposed(x *view) *view {
 	key := transposeKey{buf: x.buf, off: x.off, rows: x.dims[0], cols: x.dims[1], row: x.stride[0]}
 	if img := b.transposes[key]; img != nil && x.pix == 0 {
 		return img
@@ -310,7 +310,7 @@ func (b *builder) transposed(x *surf) *surf {
 // in L2 if it fits there beside the rows on their way in (products of 192 and of 224 rows with 4096 by 2048 elements,
 // public records; 256 rows do not). If it cannot stay in L2, transposedInter channels are side by side (run-time
 // products of 16 and 128 rows with 2048 by 2048 elements, public records).
-func (b *builder) transposedImage(x *surf) *surf {
+func (b *builder) transposedImage(x *view) *view {
 	img := b.temp([]int64{x.dims[1], x.dims[0]})
 	img.buf.keepApart()
 	row := transposedInter(b.t) * x.dims[0] * elemBytes
@@ -332,7 +332,7 @@ func (b *builder) transposedImage(x *surf) *surf {
 func transposedInter(t *target.Table) int64 { return t.L2Granule / elemBytes }
 
 // imageByConst multiplies an image [K, M] with the kernel [N, K] into dst, [M, N] if swap is set and [N, M] otherwise.
-func (b *builder) imageByConst(img, dst *surf, k *weights.Kernel, e *epilogue, swap bool) error {
+func (b *builder) imageByConst(img, dst *view, k *weights.Kernel, e *epilogue, swap bool) error {
 	if swap && dst.buf.space == scratch {
 		dst.buf.keepApart() // rows that are side by side (case chain_branch_d256_s64)
 	}
@@ -368,7 +368,7 @@ func (b *builder) imageByConst(img, dst *surf, k *weights.Kernel, e *epilogue, s
 }
 
 // columnsAtOnce returns the number of columns of an image that one task multiplies with a constant kernel.
-func (b *builder) columnsAtOnce(img *surf) int64 {
+func (b *builder) columnsAtOnce(img *view) int64 {
 	unit := int64(0)
 	if img.buf.space == inPort || img.buf.size > b.t.L2Bytes/2 && img.buf.layout != largeMatrix {
 		unit = b.t.WorkUnit / 2 // see narrowSource
@@ -392,7 +392,7 @@ func (b *builder) columnsInL2(k, m, unit int64) int64 {
 }
 
 // matrixOperand reads [C, W]: rows as channels.
-func (b *builder) matrixOperand(s *surf) *operand {
+func (b *builder) matrixOperand(s *view) *operand {
 	all := matrixBytes(s)
 	o := &operand{
 		buf: s.buf, off: s.off, pix: s.pix, inter: s.inter,
@@ -406,7 +406,7 @@ func (b *builder) matrixOperand(s *surf) *operand {
 }
 
 // swappedOperand writes a result of C channels and W columns as s = [W, C].
-func swappedOperand(s *surf) *operand {
+func swappedOperand(s *view) *operand {
 	all := matrixBytes(s)
 	return &operand{
 		buf: s.buf, off: s.off, swap: true, inter: s.inter,
@@ -416,14 +416,14 @@ func swappedOperand(s *surf) *operand {
 }
 
 // matrixBytes is the number of bytes of a matrix.
-func matrixBytes(s *surf) int64 {
+func matrixBytes(s *view) int64 {
 	inter := max(s.inter, 1)
 	return (s.dims[0] + inter - 1) / inter * s.stride[0]
 }
 
 // singleRow is the row stride of a matrix that a task reads as channels of one row: the size of a declared surface, or
 // of one row in scratch (recorded).
-func singleRow(s *surf, all int64) int64 {
+func singleRow(s *view, all int64) int64 {
 	if s.buf.space == scratch {
 		return s.stride[0]
 	}
@@ -431,7 +431,7 @@ func singleRow(s *surf, all int64) int64 {
 }
 
 // swapCopy writes x [A, B] to dst [B, A] on the neural engine, as many rows at a time as fit L2.
-func (b *builder) swapCopy(x, dst *surf) {
+func (b *builder) swapCopy(x, dst *view) {
 	chunk := int64(32)
 	row := align(min(x.dims[1], b.t.WorkUnit)*elemBytes, b.t.L2Granule)
 	if n := (b.t.L2Bytes - l2Reserve) / row / 32 * 32; n > chunk {
@@ -463,7 +463,7 @@ func lowerMatmul(b *builder, op *ir.Op) error {
 			return err
 		}
 		dst := b.resultOf(e.out)
-		return b.eachConst(y, dst, func(i int64, xm, dm *surf) error {
+		return b.eachConst(y, dst, func(i int64, xm, dm *view) error {
 			return b.matrixByConst(xm, dm, b.matrixKernel(y.Const, i, !a.TransposeY, &e), &e, a.TransposeX)
 		}, xs)
 	case x.IsConst():
@@ -472,7 +472,7 @@ func lowerMatmul(b *builder, op *ir.Op) error {
 			return err
 		}
 		dst := b.resultOf(e.out)
-		return b.eachConst(x, dst, func(i int64, ym, dm *surf) error {
+		return b.eachConst(x, dst, func(i int64, ym, dm *view) error {
 			if a.TransposeY {
 				img := b.temp([]int64{ym.dims[1], ym.dims[0]})
 				b.swapCopy(ym, img)
@@ -504,8 +504,8 @@ func constMatrix(v *ir.Value) bool {
 
 // eachConst calls f for every matrix of the result with the index of the
 // constant's matrix that belongs to it.
-func (b *builder) eachConst(c *ir.Value, dst *surf, f func(i int64, live, dst *surf) error, live *surf) error {
-	// The offsets of a surface in place of the constant count its matrices.
+func (b *builder) eachConst(c *ir.Value, dst *view, f func(i int64, live, dst *view) error, live *view) error {
+	// The offsets of a view in place of the constant count its matrices.
 	dims := c.Type.Shape
 	st := make([]int64, len(dims))
 	n := int64(1)
@@ -513,8 +513,8 @@ func (b *builder) eachConst(c *ir.Value, dst *surf, f func(i int64, live, dst *s
 		st[i] = n
 		n *= dims[i]
 	}
-	stand := &surf{dims: dims, stride: st}
-	return b.matrices(live, stand, dst, func(live, s, dst *surf) error { return f(s.off, live, dst) })
+	stand := &view{dims: dims, stride: st}
+	return b.matrices(live, stand, dst, func(live, s, dst *view) error { return f(s.off, live, dst) })
 }
 
 // matrixKernel returns matrix i of a constant as a kernel [N, K]; stored reports that it is stored as [K, N].

@@ -9,13 +9,13 @@ import (
 	"github.com/zinc-compiler/zinc/target"
 )
 
-// copyTo copies a tensor to a surface of the same dimensions.
-func (b *builder) copyTo(x, dst *surf) {
-	b.pointwise(func(int64) *draft { return copying() }, []*surf{x}, dst)
+// copyTo copies a tensor to a view of the same dimensions.
+func (b *builder) copyTo(x, dst *view) {
+	b.pointwise(func(int64) *draft { return copying() }, []*view{x}, dst)
 }
 
 // moveTo writes the elements of x, in order, to dst of other dimensions.
-func (b *builder) moveTo(x, dst *surf) {
+func (b *builder) moveTo(x, dst *view) {
 	if v := x.reshape(dst.dims); v != nil {
 		b.copyTo(v, dst)
 		return
@@ -37,7 +37,7 @@ func (b *builder) moveTo(x, dst *surf) {
 }
 
 // insertOne views [.., W] as [.., 1, W].
-func insertOne(s *surf) *surf {
+func insertOne(s *view) *view {
 	n := len(s.dims)
 	v := *s
 	lead := rowBytes(s.w())
@@ -50,7 +50,7 @@ func insertOne(s *surf) *surf {
 }
 
 // swapLast writes x [.., A, B] to dst [.., B, A].
-func (b *builder) swapLast(x, dst *surf) {
+func (b *builder) swapLast(x, dst *view) {
 	n := len(x.dims)
 	perm := make([]int, n)
 	for i := range perm {
@@ -63,7 +63,7 @@ func (b *builder) swapLast(x, dst *surf) {
 // transposeTo writes x with its dimensions permuted to dst; perm moves the last
 // dimension. Dimension perm[last] of x becomes the channels of a neural-engine
 // pass that exchanges channels and width.
-func (b *builder) transposeTo(x, dst *surf, perm []int) {
+func (b *builder) transposeTo(x, dst *view, perm []int) {
 	last := len(perm) - 1
 	col := perm[last] // of x: becomes dst's rows' elements
 	at := 0           // of dst: the position of x's last dimension
@@ -166,7 +166,7 @@ func acceptReshape(op *ir.Op, l *limits) error {
 	}
 	x, y := tensorDims(op.Arg(ir.ParamX).Type), tensorDims(op.Results[0].Type)
 	st, size := canonicalStrides(x)
-	if (&surf{buf: &buffer{size: size}, dims: x, stride: st}).reshape(y) != nil {
+	if (&view{buf: &buffer{size: size}, dims: x, stride: st}).reshape(y) != nil {
 		return nil
 	}
 	n := op.Arg(ir.ParamX).Type.Elems()
@@ -182,14 +182,14 @@ func acceptReshape(op *ir.Op, l *limits) error {
 }
 
 // lowerReshape changes the dimensions of the same elements.
-func lowerReshape(b *builder, op *ir.Op, x *surf) error {
+func lowerReshape(b *builder, op *ir.Op, x *view) error {
 	y := op.Results[0]
 	dims := tensorDims(y.Type)
 	if v := x.reshape(dims); v != nil {
 		b.vals[y] = v
 		return nil
 	}
-	if st, _ := canonicalStrides(x.dims); !x.isCanonical() && (&surf{buf: x.buf, dims: x.dims, stride: st}).
+	if st, _ := canonicalStrides(x.dims); !x.isCanonical() && (&view{buf: x.buf, dims: x.dims, stride: st}).
 		reshape(dims) != nil {
 		c := b.temp(x.dims)
 		b.copyTo(x, c)
@@ -203,12 +203,12 @@ func lowerReshape(b *builder, op *ir.Op, x *surf) error {
 }
 
 // lowerAlias makes the result a name of the operand.
-func lowerAlias(b *builder, op *ir.Op, x *surf) error {
+func lowerAlias(b *builder, op *ir.Op, x *view) error {
 	b.vals[op.Results[0]] = x
 	return nil
 }
 
-func lowerTranspose(b *builder, op *ir.Op, x *surf) error {
+func lowerTranspose(b *builder, op *ir.Op, x *view) error {
 	perm, err := ir.Perm(op)
 	if err != nil {
 		return err
@@ -227,7 +227,7 @@ func lowerTranspose(b *builder, op *ir.Op, x *surf) error {
 }
 
 // permuteOnes returns the permuted view if the dimensions longer than 1 keep their order and a row stays a row.
-func (s *surf) permuteOnes(perm []int) *surf {
+func (s *view) permuteOnes(perm []int) *view {
 	prev := -1
 	dims := make([]int64, len(perm))
 	for j, p := range perm {
@@ -255,7 +255,7 @@ func lowerConcat(b *builder, op *ir.Op) error {
 	if err != nil {
 		return err
 	}
-	return b.join(op, axis, func(s *surf) *surf { return s })
+	return b.join(op, axis, func(s *view) *view { return s })
 }
 
 // lowerStack concatenates along a new axis.
@@ -266,7 +266,7 @@ func lowerStack(b *builder, op *ir.Op) error {
 		return err
 	}
 	if axis < rank-1 {
-		return b.join(op, axis, func(s *surf) *surf {
+		return b.join(op, axis, func(s *view) *view {
 			d := append([]int64(nil), s.dims[:axis]...)
 			return s.reshape(append(append(d, 1), s.dims[axis:]...))
 		})
@@ -288,7 +288,7 @@ func lowerStack(b *builder, op *ir.Op) error {
 
 // join concatenates operands along an axis. Along the last one, they are concatenated transposed if one would not start
 // at a multiple of 64 bytes.
-func (b *builder) join(op *ir.Op, axis int, view func(*surf) *surf) error {
+func (b *builder) join(op *ir.Op, axis int, as func(*view) *view) error {
 	dst := b.resultOf(op.Results[0])
 	to, last := dst, len(dst.dims)-1
 	if axis == last {
@@ -309,7 +309,7 @@ func (b *builder) join(op *ir.Op, axis int, view func(*surf) *surf) error {
 		if err != nil {
 			return err
 		}
-		if x = view(x); x == nil {
+		if x = as(x); x == nil {
 			return fmt.Errorf("operand %q of shape %v has no view for axis %d", v.Name, v.Type.Shape, axis)
 		}
 		n := x.dims[axis]
@@ -358,7 +358,7 @@ func repeatsRows(op *ir.Op) bool {
 
 // lowerTile broadcasts the operand over the result (case tile_r_1x8x1x375_reps_113751 and
 // case tile_r_1x1x375_reps_13751, each with the relu that follows).
-func lowerTile(b *builder, op *ir.Op, x *surf) error {
+func lowerTile(b *builder, op *ir.Op, x *view) error {
 	e, err := b.epilogueOf(op)
 	if err != nil {
 		return err
@@ -385,18 +385,18 @@ func lowerTile(b *builder, op *ir.Op, x *surf) error {
 }
 
 // matrixOf raises the rank to two.
-func matrixOf(s *surf) *surf { return s.withLeadingOnes(2) }
+func matrixOf(s *view) *view { return s.withLeadingOnes(2) }
 
 // transposedTemp returns a scratch tensor with the last two dimensions of dst
 // exchanged.
-func (b *builder) transposedTemp(dst *surf) *surf {
+func (b *builder) transposedTemp(dst *view) *view {
 	d := append([]int64(nil), matrixOf(dst).dims...)
 	n := len(d)
 	d[n-1], d[n-2] = d[n-2], d[n-1]
 	return b.temp(d)
 }
 
-func lowerSplit(b *builder, op *ir.Op, x *surf) error {
+func lowerSplit(b *builder, op *ir.Op, x *view) error {
 	axis, err := ir.AxisAttr(op, ir.ParamAxis, op.Arg(ir.ParamX).Type.Rank())
 	if err != nil {
 		return err
@@ -435,7 +435,7 @@ func acceptSlice(op *ir.Op, l *limits) error {
 	return nil
 }
 
-func lowerSlice(b *builder, op *ir.Op, x *surf) error {
+func lowerSlice(b *builder, op *ir.Op, x *view) error {
 	a, err := ir.SliceAttrs(op)
 	if err != nil {
 		return err
@@ -444,7 +444,7 @@ func lowerSlice(b *builder, op *ir.Op, x *surf) error {
 	for i, ax := range a {
 		v = v.slice(i, ax.Begin, ax.Len, ax.Stride)
 	}
-	keep := &surf{buf: v.buf, off: v.off, pix: v.pix}
+	keep := &view{buf: v.buf, off: v.off, pix: v.pix}
 	for i, ax := range a {
 		if !ax.Squeeze {
 			keep.dims, keep.stride = append(keep.dims, v.dims[i]), append(keep.stride, v.stride[i])
@@ -469,7 +469,7 @@ func acceptPad(op *ir.Op, l *limits) error {
 }
 
 // lowerPad fills the result with the constant and copies the tensor into it.
-func lowerPad(b *builder, op *ir.Op, x *surf) error {
+func lowerPad(b *builder, op *ir.Op, x *view) error {
 	pad, _ := ir.ArgInts(op, ir.ParamPad)
 	c, _ := ir.ArgFloat(op, ir.ParamConstantVal)
 	dst := b.resultOf(op.Results[0])
@@ -478,7 +478,7 @@ func lowerPad(b *builder, op *ir.Op, x *surf) error {
 	for i := range len(pad) / 2 {
 		before[n-len(pad)/2+i] = pad[2*i]
 	}
-	window := func(d *surf) *surf {
+	window := func(d *view) *view {
 		for i := range n - 1 {
 			d = d.slice(i, before[i], x.dims[i], 1)
 		}
@@ -503,7 +503,7 @@ func lowerPad(b *builder, op *ir.Op, x *surf) error {
 }
 
 // fill writes one number everywhere.
-func (b *builder) fill(dst *surf, v float64) {
+func (b *builder) fill(dst *view, v float64) {
 	s := b.scalarSurface(v)
 	n, err := newNest(s, dst)
 	if err != nil {

@@ -39,7 +39,7 @@ func acceptLayerNorm(op *ir.Op, l *limits) error {
 // lowerLayerNorm emits the recorded three steps: mean; reciprocal deviation in
 // one pass over both operands; (x - mean) * rstd with the pair in L2. Scale and
 // shift follow as products and sums with constants.
-func lowerLayerNorm(b *builder, op *ir.Op, x *surf) error {
+func lowerLayerNorm(b *builder, op *ir.Op, x *view) error {
 	axes, err := ir.LayerNormAxes(op)
 	if err != nil {
 		return err
@@ -81,17 +81,17 @@ func lowerLayerNorm(b *builder, op *ir.Op, x *surf) error {
 
 // alongAxes returns a constant whose dimensions are those at the axes of a
 // tensor of the given rank.
-func (b *builder) alongAxes(v *ir.Value, axes []int, rank int) (*surf, error) {
+func (b *builder) alongAxes(v *ir.Value, axes []int, rank int) (*view, error) {
 	dims := slices.Repeat([]int64{1}, rank)
 	for i, a := range axes {
 		dims[a] = v.Type.Shape[i]
 	}
-	return b.constSurface(v.Const, dims)
+	return b.constView(v.Const, dims)
 }
 
 // normalisation is a normalisation over axes that is to be emitted.
 type normalisation struct {
-	x, dst *surf
+	x, dst *view
 	axes   []int
 	eps    float64
 }
@@ -197,12 +197,12 @@ func normaliseColumn(b *builder, n *normalisation) error {
 	axis, c := n.axes[0], n.x.dims[n.axes[0]]
 	rows := n.x.elems() / c
 	line := b.temp([]int64{rows, 1, c})
-	column := func(s *surf) *operand {
+	column := func(s *view) *operand {
 		step := s.stride[axis]
 		return &operand{buf: s.buf, off: s.off, ext: [5]int64{1, 1, c, rows, 1},
 			stride: [4]int64{rows * c * step, rows * c * step, step, lineStep(rows, step, c)}}
 	}
-	along := func(s *surf) *operand {
+	along := func(s *view) *operand {
 		return &operand{buf: s.buf, off: s.off, swap: true, ext: [5]int64{1, 1, c, rows, 1},
 			stride: [4]int64{s.stride[0], s.stride[0], s.stride[0], s.stride[0]}}
 	}
@@ -224,7 +224,7 @@ func lineStep(n, stride, c int64) int64 {
 }
 
 // permuteRows returns the permuted view if the last dimension stays last.
-func (s *surf) permuteRows(perm []int) *surf {
+func (s *view) permuteRows(perm []int) *view {
 	if n := len(perm) - 1; perm[n] == n {
 		return s.permute(perm)
 	}
@@ -234,7 +234,7 @@ func (s *surf) permuteRows(perm []int) *surf {
 // normalise writes (x - mean) / sqrt(variance + eps) over the dimensions from first on; the dimensions before it are
 // channels of the tasks. transposed reports that x is a column transposed to a row; the pair counts as exchanged then
 // too (case norm_layer_norm_ax1_1x64x1x1; not case norm_layer_norm_ax3_1x1x1x64).
-func (b *builder) normalise(x, dst *surf, first int, eps float64, transposed bool) error {
+func (b *builder) normalise(x, dst *view, first int, eps float64, transposed bool) error {
 	xr, dr := normView(x, first), normView(dst, first)
 	if xr == nil {
 		c := b.temp(x.dims)
@@ -279,7 +279,7 @@ func (b *builder) normalise(x, dst *surf, first int, eps float64, transposed boo
 		if xs.dims[1] == 1 {
 			rows, depth = 2, 1
 		}
-		strides := func(s *surf) [4]int64 {
+		strides := func(s *view) [4]int64 {
 			all := k * s.stride[0]
 			st := [4]int64{all, all, s.stride[0], all}
 			if depth >= lead {
@@ -340,7 +340,7 @@ func (b *builder) normalise(x, dst *surf, first int, eps float64, transposed boo
 
 // normView views a tensor as channels (everything before dimension first),
 // depth, rows and columns, or returns nil.
-func normView(s *surf, first int) *surf {
+func normView(s *view, first int) *view {
 	c := int64(1)
 	for _, d := range s.dims[:first] {
 		c *= d

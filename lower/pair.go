@@ -17,7 +17,7 @@ func paired(t *target.Table, g *convGeometry) bool {
 
 // pairedConv emits a depthwise convolution of pairs of columns: Wout and the stride count pairs, the result is whole
 // pairs, from which a planar pass reads the columns.
-func (b *builder) pairedConv(x, dst *surf, k *weights.Kernel, g *convGeometry, e *epilogue) error {
+func (b *builder) pairedConv(x, dst *view, k *weights.Kernel, g *convGeometry, e *epilogue) error {
 	p, err := weights.PlanDepthwise(k.Out)
 	if err != nil {
 		return err

@@ -43,7 +43,7 @@ func acceptPool(op *ir.Op, l *limits) error {
 
 // lowerPool slides a window on the planar engine (modelled: no recorded
 // program pools).
-func lowerPool(b *builder, op *ir.Op, x *surf) error {
+func lowerPool(b *builder, op *ir.Op, x *view) error {
 	a, err := ir.PoolAttrs(op)
 	if err != nil {
 		return err
@@ -76,7 +76,7 @@ func lowerPool(b *builder, op *ir.Op, x *surf) error {
 }
 
 // poolImage pools one image, as many channels at a time as fit L2.
-func (b *builder) poolImage(x, dst *surf, mode td.Pool, factor float64, g *convGeometry) {
+func (b *builder) poolImage(x, dst *view, mode td.Pool, factor float64, g *convGeometry) {
 	row := align(x.w()*elemBytes, 16)
 	channels := min(x.dims[1], max(1, (b.t.L2Bytes-l2Reserve-maxRowPad(b.t)*g.kh)/(row*g.kh)))
 	for c := int64(0); c < x.dims[1]; c += channels {

@@ -83,12 +83,12 @@ func constProduct(op *ir.Op) bool {
 type piecesKernel struct {
 	rows        kernelRows
 	lanes, outs int64
-	image       *surf
+	image       *view
 }
 
 // productAsKernel multiplies the rows of x with a constant kernel; the result is the kernel of reader, a product at run
 // time, whose image is transposed before. The image waits in L2 meanwhile, and the tasks name its place in scratch.
-func (b *builder) productAsKernel(reader *ir.Op, x *surf, k *weights.Kernel, e *epilogue) error {
+func (b *builder) productAsKernel(reader *ir.Op, x *view, k *weights.Kernel, e *epilogue) error {
 	p, err := b.tensor(reader.Arg(ir.ParamX))
 	if err != nil {
 		return err

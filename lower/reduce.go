@@ -82,7 +82,7 @@ func (l *limits) channels(t ir.Type, axis int) error {
 	return nil
 }
 
-func lowerReduce(b *builder, op *ir.Op, x *surf) error {
+func lowerReduce(b *builder, op *ir.Op, x *view) error {
 	a, err := ir.ReduceAttrs(op)
 	if err != nil {
 		return err
@@ -112,8 +112,8 @@ func keptDims(dims []int64, axes []int) []int64 {
 // reducing is a reduction that is to be emitted.
 type reducing struct {
 	reduction
-	x, dst *surf
-	out    *surf   // dst with the dimensions of x and ones at the axes, nil if its rows would have to move
+	x, dst *view
+	out    *view   // dst with the dimensions of x and ones at the axes, nil if its rows would have to move
 	kept   []int64 // these dimensions
 	axes   []int
 	over   []bool // axes, for each dimension
@@ -132,7 +132,7 @@ var reductionForms = []form[*reducing]{
 
 // reduce writes the reduction of x over the axes to dst, whose dimensions are
 // those of x with ones at the axes, or without them.
-func (b *builder) reduce(x, dst *surf, axes []int, r reduction) error {
+func (b *builder) reduce(x, dst *view, axes []int, r reduction) error {
 	s := &reducing{reduction: r, x: x, dst: dst, axes: axes, kept: keptDims(x.dims, axes), factor: 1}
 	s.over, s.out = make([]bool, len(x.dims)), dst.reshape(s.kept)
 	for _, a := range axes {
@@ -191,7 +191,7 @@ func reduceEachAxis(b *builder, r *reducing) error {
 			y, f = r.dst.reshape(d), r.factor
 			if y == nil {
 				y = b.temp(d)
-				defer func(y *surf) { b.moveTo(y, r.dst) }(y)
+				defer func(y *view) { b.moveTo(y, r.dst) }(y)
 			}
 		}
 		if err := b.reduceChannels(x, y, a, r.reduction, f, nil); err != nil {
@@ -284,7 +284,7 @@ func reduceDown(b *builder, r *reducing) error {
 	}
 	t, y := b.temp([]int64{c, w, h}), b.temp([]int64{w, c, 1})
 	t.buf.group, y.buf.layout = w, numberPerColumn
-	whole := func(s *surf) int64 { return s.dims[1] * s.stride[1] }
+	whole := func(s *view) int64 { return s.dims[1] * s.stride[1] }
 	b.emit(copying(), &operand{buf: x.buf, off: x.off, ext: [5]int64{1, 1, h, c, w},
 		stride: [4]int64{whole(x), whole(x), x.stride[2], x.stride[1]}}, nil,
 		&operand{buf: t.buf, off: t.off, swap: true, ext: [5]int64{1, 1, h, c, w},
@@ -353,7 +353,7 @@ const maxFolds = 2
 
 // reductionLoops returns the loops of a reduction over all dimensions except for the last, those that are kept and
 // those that are reduced, with adjacent ones merged.
-func reductionLoops(x, out *surf, over []bool) (keep, fold []axisLoop) {
+func reductionLoops(x, out *view, over []bool) (keep, fold []axisLoop) {
 	for i := range x.dims[:len(x.dims)-1] {
 		switch l := (axisLoop{x.dims[i], x.stride[i], out.stride[i]}); {
 		case x.dims[i] == 1:
@@ -385,7 +385,7 @@ func joinLoops(ls []axisLoop, most int) []axisLoop {
 // planarReduce emits reduction tasks. Kept axes become channels (the slower) and
 // groups, reduced ones rows (the slower) and depth, as in the recorded sums and
 // means; kept axes in excess are unrolled.
-func (b *builder) planarReduce(x, out *surf, over []bool, make func() *draft) error {
+func (b *builder) planarReduce(x, out *view, over []bool, make func() *draft) error {
 	if len(x.dims) == 1 { // a vector is one row
 		x, out, over = x.withLeadingOnes(2), out.withLeadingOnes(2), []bool{false, over[0]}
 	}
@@ -481,7 +481,7 @@ func (b *builder) emitReduce(d *draft, src1, src2, dst *operand) {
 
 // reduceChannels reduces axis a, which is not the last, on the neural engine:
 // that axis becomes the channels. finish, if there is one, completes each task.
-func (b *builder) reduceChannels(x, out *surf, a int, r reduction, factor float64, finish func(d *draft)) error {
+func (b *builder) reduceChannels(x, out *view, a int, r reduction, factor float64, finish func(d *draft)) error {
 	last := len(x.dims) - 1
 	var perm []int
 	for i := range x.dims {
@@ -510,7 +510,7 @@ func (b *builder) reduceChannels(x, out *surf, a int, r reduction, factor float6
 		// iteration is the size of what is below it.
 		g, d, h := int64(1), int64(1), int64(1)
 		var st [2][4]int64
-		for k, s := range [2]*surf{x, out} {
+		for k, s := range [2]*view{x, out} {
 			st[k] = [4]int64{axH: rowBytes(s.w()), axC: s.stride[a]}
 		}
 		loops := len(p.dims)

@@ -20,7 +20,7 @@ var roundings = map[*ir.Operation]rounding{
 
 // lowerRounding computes floor(x) as the integral part, less one if the fractional part is negative, and ceil(x)
 // likewise.
-func lowerRounding(b *builder, op *ir.Op, x *surf) error {
+func lowerRounding(b *builder, op *ir.Op, x *view) error {
 	r := roundings[op.Def.Operation]
 	dst := b.resultOf(op.Results[0])
 	fraction, correction, whole := b.between(x.dims), b.between(x.dims), b.between(x.dims)
@@ -32,12 +32,12 @@ func lowerRounding(b *builder, op *ir.Op, x *surf) error {
 }
 
 // sum emits x + y, or x - y.
-func (b *builder) sum(x, y *surf, minus bool, dst *surf) {
+func (b *builder) sum(x, y *view, minus bool, dst *view) {
 	b.pointwise(func(int64) *draft {
 		d := elementwise(td.PEAdd)
 		d.pe.neg2 = minus
 		return d
-	}, []*surf{x, y}, dst)
+	}, []*view{x, y}, dst)
 }
 
 // nudge is how far a tie between two whole numbers is moved towards the even one. A fractional part that is not a tie
@@ -50,9 +50,9 @@ var roundedFraction = weights.Around(-0.5, 0.5, -1, 0, 1)
 // lowerRound adds to the integral part of x what the fractional part rounds to, with ties to the even number
 // (composed). A tie is moved away from zero if the integral part is odd, so that half of it has a fractional part of
 // 1/2.
-func lowerRound(b *builder, op *ir.Op, x *surf) error {
+func lowerRound(b *builder, op *ir.Op, x *view) error {
 	dst := b.resultOf(op.Results[0])
-	temp := func() *surf { return b.temp(x.dims) }
+	temp := func() *view { return b.temp(x.dims) }
 	whole, fraction, half, move, moved, carry := temp(), temp(), temp(), temp(), temp(), temp()
 	b.tableTask(weights.Whole(), x, whole)
 	b.tableTask(weights.Fraction(), x, fraction)

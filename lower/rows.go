@@ -78,7 +78,7 @@ func regroups(elems, w, n, most int64) bool {
 }
 
 // regroupTo writes x to dst as a regrouping.
-func (b *builder) regroupTo(x, dst *surf) error {
+func (b *builder) regroupTo(x, dst *view) error {
 	elems, most := x.elems(), int64(b.t.MaxWidth)
 	if !regroups(elems, x.w(), dst.w(), most) {
 		return noFit("no regrouping takes fewer bytes than a column of single elements")
@@ -92,22 +92,22 @@ func (b *builder) regroupTo(x, dst *surf) error {
 	return nil
 }
 
-func (b *builder) regroup(x, dst *surf, r *regroup) {
+func (b *builder) regroup(x, dst *view, r *regroup) {
 	whole := []int64{r.outer, r.lines, r.long}
 	parts := []int64{r.outer, r.lines, r.long / r.short, r.short}
 	t := b.temp([]int64{r.outer, r.long, r.lines})
 	split := t.reshape([]int64{r.outer, r.long / r.short, r.short, r.lines})
 	if r.merges {
 		b.transposeTo(b.viewed(x, parts), split, []int{0, 2, 3, 1})
-		b.assembled(dst, whole, func(dst *surf) { b.transposeTo(t, dst, []int{0, 2, 1}) })
+		b.assembled(dst, whole, func(dst *view) { b.transposeTo(t, dst, []int{0, 2, 1}) })
 		return
 	}
 	b.transposeTo(b.viewed(x, whole), t, []int{0, 2, 1})
-	b.assembled(dst, parts, func(dst *surf) { b.transposeTo(split, dst, []int{0, 3, 1, 2}) })
+	b.assembled(dst, parts, func(dst *view) { b.transposeTo(split, dst, []int{0, 3, 1, 2}) })
 }
 
 // viewed returns x with other dimensions; a part of a larger tensor may have to be copied for that.
-func (b *builder) viewed(x *surf, dims []int64) *surf {
+func (b *builder) viewed(x *view, dims []int64) *view {
 	if v := x.reshape(dims); v != nil {
 		return v
 	}
@@ -118,7 +118,7 @@ func (b *builder) viewed(x *surf, dims []int64) *surf {
 
 // assembled writes dst by a function that takes it with other dimensions; a part of a larger tensor may have to be a
 // copy of its own first.
-func (b *builder) assembled(dst *surf, dims []int64, write func(dst *surf)) {
+func (b *builder) assembled(dst *view, dims []int64, write func(dst *view)) {
 	if v := dst.reshape(dims); v != nil {
 		write(v)
 		return

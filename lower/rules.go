@@ -176,7 +176,7 @@ var Rules = []*Rule{
 type ops = []*ir.Operation
 
 // ofX is the rule of an operation whose operand x is a tensor.
-func ofX(lower func(b *builder, op *ir.Op, x *surf) error) func(b *builder, op *ir.Op) error {
+func ofX(lower func(b *builder, op *ir.Op, x *view) error) func(b *builder, op *ir.Op) error {
 	return func(b *builder, op *ir.Op) error {
 		x, err := b.tensor(op.Arg(ir.ParamX))
 		if err != nil {

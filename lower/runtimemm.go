@@ -11,7 +11,7 @@ import (
 // runtimeProducts multiplies the matrices of two tensors, the last first. Operands of which every product reads another
 // matrix are transposed together, each matrix in a row of its own (case chain_attn_s128_dh64_h4; batches of 375 rows,
 // public records).
-func (b *builder) runtimeProducts(x, y, dst *surf, tx, ty bool, e *epilogue) error {
+func (b *builder) runtimeProducts(x, y, dst *view, tx, ty bool, e *epilogue) error {
 	if tx && b.canBatchTranspose(x, dst) == nil {
 		x, tx = b.batchTranspose(x), false
 	}
@@ -34,7 +34,7 @@ func (b *builder) runtimeProducts(x, y, dst *surf, tx, ty bool, e *epilogue) err
 
 // canBatchTranspose returns a noFit unless one task can transpose all matrices of s. There must be several, one for
 // each matrix of the result.
-func (b *builder) canBatchTranspose(s, dst *surf) error {
+func (b *builder) canBatchTranspose(s, dst *view) error {
 	r := len(s.dims)
 	if s.pix != 0 || s.inter > 1 {
 		return noFit("rows do not begin at a line, or channels are interleaved")
@@ -60,7 +60,7 @@ func (b *builder) canBatchTranspose(s, dst *surf) error {
 }
 
 // transposedPlace returns a place for the matrices of s with rows and columns exchanged.
-func (b *builder) transposedPlace(s *surf) *surf {
+func (b *builder) transposedPlace(s *view) *view {
 	r := len(s.dims)
 	dims := append([]int64(nil), s.dims...)
 	dims[r-2], dims[r-1] = dims[r-1], dims[r-2]
@@ -76,7 +76,7 @@ func (b *builder) transposedPlace(s *surf) *surf {
 }
 
 // batchTransposeTo writes the matrices of s to img, which transposedPlace returned.
-func (b *builder) batchTransposeTo(s, img *surf) {
+func (b *builder) batchTransposeTo(s, img *view) {
 	r := len(s.dims)
 	n := s.elems() / s.dims[r-2] / s.dims[r-1]
 	x, y := s.reshape([]int64{n, s.dims[r-2], s.dims[r-1]}), img.reshape([]int64{n, s.dims[r-1], s.dims[r-2]})
@@ -102,7 +102,7 @@ const besideKernels = 8
 
 // batchTranspose returns s with its last two axes swapped, row i of every matrix adjacent, as kernels (products of
 // eight transposed matrices of 749 and of 375 by 128 elements, public records).
-func (b *builder) batchTranspose(s *surf) *surf {
+func (b *builder) batchTranspose(s *view) *view {
 	img := b.transposedPlace(s)
 	if leading(img) > besideKernels {
 		b.batchTransposeTo(s, img)
@@ -124,7 +124,7 @@ func (b *builder) batchTranspose(s *surf) *surf {
 // the kernel. The kernel is read row by row if a core computes one output; otherwise it is first rewritten into scratch
 // in the order in which the kernel DMA reads. input reports that y is an input or a constant, or was before it was
 // transposed. It calls ready before it reads y.
-func (b *builder) runtimeProduct(x, y, dst *surf, tx, ty, input bool, e *epilogue, ready func()) error {
+func (b *builder) runtimeProduct(x, y, dst *view, tx, ty, input bool, e *epilogue, ready func()) error {
 	n := y.dims[1]
 	if ty {
 		n = y.dims[0]
@@ -249,7 +249,7 @@ func (b *builder) pieceLanes(rows, k, pixels int64) int64 {
 // productInPieces multiplies y by one piece of the rows of x after the other, the last first: what sixteen cores leave
 // on as many cores as are a power of two, the fewest first. Unless a core computes one output, a pass of the neural
 // engine first writes all rows in the kernel's order (case rrmm_r2rr_m96_k64_n64_tx0_ty0).
-func (b *builder) productInPieces(x, y, dst *surf, lanes int64, ty bool, e *epilogue, ready func()) {
+func (b *builder) productInPieces(x, y, dst *view, lanes int64, ty bool, e *epilogue, ready func()) {
 	m, k := x.dims[0], x.dims[1]
 	kernel := b.directRows(x)
 	if lanes > 1 {
@@ -267,7 +267,7 @@ func (b *builder) productInPieces(x, y, dst *surf, lanes int64, ty bool, e *epil
 }
 
 // multiplyPieces multiplies y by m rows, of which kernel is the place, into dst, as productInPieces does.
-func (b *builder) multiplyPieces(kernel kernelRows, lanes, m int64, y, dst *surf, e *epilogue) {
+func (b *builder) multiplyPieces(kernel kernelRows, lanes, m int64, y, dst *view, e *epilogue) {
 	for first := m; first > 0 && !b.full(); {
 		cores := int64(b.t.Cores)
 		if rest := first / lanes % b.t.Cores; rest > 0 {
@@ -289,9 +289,9 @@ func (b *builder) multiplyPieces(kernel kernelRows, lanes, m int64, y, dst *surf
 }
 
 // piecesSurface returns a place in scratch for m rows of k elements, lanes of them side by side.
-func piecesSurface(m, k, lanes int64) *surf {
+func piecesSurface(m, k, lanes int64) *view {
 	step := lanes * k * elemBytes
-	return &surf{
+	return &view{
 		buf: &buffer{space: scratch, size: step * m / lanes, def: -1}, dims: []int64{m, k},
 		stride: []int64{step, elemBytes}, inter: lanes,
 	}
@@ -326,7 +326,7 @@ func (b *builder) runtimeLanes(rows, k, pixels int64) (lanes, groups int64) {
 
 // kernelOf returns the place of a value that is read once, as the kernel of a product at run time, if one task can
 // write all of it in the kernel's order; else nil.
-func (b *builder) kernelOf(v *ir.Value) *surf {
+func (b *builder) kernelOf(v *ir.Value) *view {
 	op := b.read[v].last
 	if op == nil || b.read[v].n != 1 || b.outs[v] != nil || !runtimeProduct(op) || op.Arg(ir.ParamX) != v ||
 		b.transposesProduct(op) {
@@ -353,7 +353,7 @@ func (b *builder) kernelOf(v *ir.Value) *surf {
 }
 
 // kernelPieces is kernelOf for a value of which the product makes several equal pieces (case chain_attn_s256_dh64).
-func (b *builder) kernelPieces(v *ir.Value) *surf {
+func (b *builder) kernelPieces(v *ir.Value) *view {
 	op := b.read[v].last
 	if !b.feedsRuntime(v) || op.Arg(ir.ParamX) != v || b.transposesProduct(op) {
 		return nil
@@ -411,7 +411,7 @@ func (b *builder) kernelsOf(v *ir.Value) *operand {
 
 // transposedRows exchanges rows and columns of x [K, M], which is to multiply n columns. If a task takes all rows, they
 // are transposed into the kernel's order (64 rows of 128 and 128 rows of 2048 elements, public records).
-func (b *builder) transposedRows(x *surf, n int64) *surf {
+func (b *builder) transposedRows(x *view, n int64) *view {
 	k, m := x.dims[0], x.dims[1]
 	lanes, groups := b.runtimeLanes(m, k, b.columnsInL2(k, n, b.t.WorkUnit))
 	if lanes == 1 || groups != 1 || m != b.t.Cores*lanes {
@@ -427,9 +427,9 @@ func (b *builder) transposedRows(x *surf, n int64) *surf {
 
 // kernelSurface returns a place in scratch for m rows of k elements in the order in which the kernel DMA reads them:
 // lanes rows side by side for each core.
-func (b *builder) kernelSurface(m, k, lanes int64) *surf {
+func (b *builder) kernelSurface(m, k, lanes int64) *view {
 	step := align(lanes*k*elemBytes, 64)
-	return &surf{
+	return &view{
 		buf: &buffer{space: scratch, size: step * b.t.Cores, def: -1}, dims: []int64{m, k},
 		stride: []int64{step, elemBytes}, inter: lanes,
 	}
@@ -445,7 +445,7 @@ type kernelRows struct {
 
 // directRows reads rows in place, one per core. The kernel DMA has no offset within 64 bytes, so rows that have one are
 // copied first.
-func (b *builder) directRows(x *surf) kernelRows {
+func (b *builder) directRows(x *view) kernelRows {
 	if x.pix != 0 {
 		c := b.temp(x.dims)
 		b.copyTo(x, c)
@@ -455,7 +455,7 @@ func (b *builder) directRows(x *surf) kernelRows {
 }
 
 // stageKernel copies rows into scratch so that each core's part holds, group after group, k rows of lanes elements.
-func (b *builder) stageKernel(x *surf, lanes, groups int64) kernelRows {
+func (b *builder) stageKernel(x *view, lanes, groups int64) kernelRows {
 	k := x.dims[1]
 	plane := lanes * k * elemBytes
 	step := align(plane*groups, 64)

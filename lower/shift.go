@@ -52,7 +52,7 @@ func step(before, after *int64, k int) (p, q int64) {
 
 // shift emits the tasks that pad an image [1, C, H, W] and returns the padded one. whole reports that its reader reads
 // all channels and columns at once, so that channels may be interleaved.
-func (b *builder) shift(x *surf, m margin, whole bool) (*surf, error) {
+func (b *builder) shift(x *view, m margin, whole bool) (*view, error) {
 	for m != (margin{}) {
 		var p margin
 		p.top, p.bottom = step(&m.top, &m.bottom, b.t.MaxKernelH)
@@ -69,7 +69,7 @@ func (b *builder) shift(x *surf, m margin, whole bool) (*surf, error) {
 
 // padTarget returns the place of a padded image: rows of all channels in L2 if it can stay there, else scratch with
 // interleaved channels.
-func (b *builder) padTarget(x *surf, dims []int64, whole bool) *surf {
+func (b *builder) padTarget(x *view, dims []int64, whole bool) *view {
 	s := b.temp(dims)
 	switch {
 	case !whole:
@@ -98,7 +98,7 @@ func (b *builder) padTarget(x *surf, dims []int64, whole bool) *surf {
 
 // shiftTask emits the tasks that pad an image by what one kernel can add: one, or several over the channels if the rows
 // of a window would not fit L2.
-func (b *builder) shiftTask(x, dst *surf, p margin) error {
+func (b *builder) shiftTask(x, dst *view, p margin) error {
 	kh, kw := p.top+p.bottom+1, p.left+p.right+1
 	cols := min(b.t.WorkUnit+kw-1, x.w())
 	most := b.t.L2Bytes - l2Reserve

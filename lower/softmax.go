@@ -22,7 +22,7 @@ type softmax struct {
 	op         *ir.Op
 	e          epilogue
 	exp, recip *weights.Activation
-	x, dst     *surf
+	x, dst     *view
 	axis       int
 }
 
@@ -37,7 +37,7 @@ var softmaxForms = []form[*softmax]{
 	{"channels", nil, softmaxByNeural},
 }
 
-func lowerSoftmax(b *builder, op *ir.Op, x *surf) error {
+func lowerSoftmax(b *builder, op *ir.Op, x *view) error {
 	axis, err := ir.AxisAttr(op, ir.ParamAxis, op.Arg(ir.ParamX).Type.Rank())
 	if err != nil {
 		return err
@@ -66,9 +66,9 @@ func softmaxAlongRows(_ *builder, s *softmax) error {
 }
 
 // powers emits the difference of x and its maximum, and the powers of that.
-func (s *softmax) powers(b *builder, top *surf) *surf {
+func (s *softmax) powers(b *builder, top *view) *view {
 	t, ex := b.temp(s.x.dims), b.temp(s.x.dims)
-	b.pointwise(func(int64) *draft { return powerDifference() }, []*surf{s.x, top}, t)
+	b.pointwise(func(int64) *draft { return powerDifference() }, []*view{s.x, top}, t)
 	b.tableTask(s.exp, t, ex)
 	return ex
 }
@@ -125,15 +125,15 @@ func (s *softmax) reciprocalSum(b *builder) *draft {
 
 // rowsAsKernels multiplies the rows of several matrices by a number each. Their rows become channels and the matrices
 // rows, so that every matrix is written in the order of a kernel (case chain_attn_s128_dh64_h4).
-func (b *builder) rowsAsKernels(factors, x *surf, out *operand) {
-	view := func(s *surf) *operand {
+func (b *builder) rowsAsKernels(factors, x *view, out *operand) {
+	rows := func(s *view) *operand {
 		n := len(s.dims)
 		o := *out
 		o.buf, o.off, o.inter = s.buf, s.off, 0
 		o.stride = [4]int64{s.stride[n-3], s.stride[n-3], s.stride[n-2], s.stride[n-3]}
 		return &o
 	}
-	by := view(factors)
+	by := rows(factors)
 	by.broadcastAlong(axW)
 	// As many matrices at a time as fit in L2 beside their factors.
 	row := out.ext[axC] * (align(out.ext[axW]*elemBytes, b.t.L2Granule) + 2*b.t.L2Granule)
@@ -141,7 +141,7 @@ func (b *builder) rowsAsKernels(factors, x *surf, out *operand) {
 	if tile >= out.ext[axH] {
 		tile = 0
 	}
-	b.emit(elementwise(td.PEMultiply), by, view(x), out, tile)
+	b.emit(elementwise(td.PEMultiply), by, rows(x), out, tile)
 }
 
 func softmaxOfOneFits(_ *builder, s *softmax) error {
@@ -157,12 +157,12 @@ func softmaxOfOneFits(_ *builder, s *softmax) error {
 func softmaxOfOne(b *builder, s *softmax) error {
 	b.useTable(s.op, s.recip)
 	t, ex, total := b.temp(s.x.dims), b.temp(s.x.dims), b.temp(s.x.dims)
-	b.pointwiseAs(func(int64) *draft { return powerDifference() }, []*surf{s.x, s.x}, t, func(_, top *operand) {
+	b.pointwiseAs(func(int64) *draft { return powerDifference() }, []*view{s.x, s.x}, t, func(_, top *operand) {
 		top.broadcast[axC] = true
 	})
 	b.tableTask(s.exp, t, ex)
-	b.pointwise(func(int64) *draft { return s.reciprocalSum(b) }, []*surf{ex}, total)
-	b.pointwiseAs(func(int64) *draft { return elementwise(td.PEMultiply) }, []*surf{total, ex}, s.dst,
+	b.pointwise(func(int64) *draft { return s.reciprocalSum(b) }, []*view{ex}, total)
+	b.pointwiseAs(func(int64) *draft { return elementwise(td.PEMultiply) }, []*view{total, ex}, s.dst,
 		func(sum, _ *operand) { sum.broadcast[axC] = true })
 	return nil
 }
@@ -206,7 +206,7 @@ func softmaxImage(b *builder, s *softmax) error {
 }
 
 // reduceImageRows reduces every row of an image and returns the result broadcast along the rows.
-func (b *builder) reduceImageRows(by *draft, img *surf) *operand {
+func (b *builder) reduceImageRows(by *draft, img *view) *operand {
 	c, h, w := img.dims[1], img.dims[2], img.dims[3]
 	whole := c * img.stride[1]
 	in := &operand{buf: img.buf, off: img.off, ext: [5]int64{h, 1, c, 1, w},
@@ -246,13 +246,13 @@ const maxRows = 192
 // matrixRows is a tensor as a matrix of its rows, which become channels; step is the stride of their single row, 0 for
 // the usual one.
 type matrixRows struct {
-	*surf
+	*view
 	step int64
 }
 
 // rowsOf returns the matrix m of s's rows. Where the rows lie along the channels of an image the image's one row is a
 // row (case norm_softmax_a3_1x8x1x64), else the row has all of them, with their axis and the channels exchanged.
-func rowsOf(s, m *surf) matrixRows {
+func rowsOf(s, m *view) matrixRows {
 	if n := len(s.dims); n > 2 && s.dims[n-2] == 1 {
 		return matrixRows{m, m.stride[0]}
 	}
@@ -261,7 +261,7 @@ func rowsOf(s, m *surf) matrixRows {
 
 // operand is matrixOperand with the stride of the row.
 func (r matrixRows) operand(b *builder) *operand {
-	o := b.matrixOperand(r.surf)
+	o := b.matrixOperand(r.view)
 	if r.step != 0 {
 		o.stride[axH] = r.step
 	}
@@ -303,11 +303,11 @@ const longLine = 128
 func softmaxRows(b *builder, s *softmax) error {
 	x, dst := rowsOf(s.x, asRows(matrixOf(s.x))), rowsOf(s.dst, asRows(matrixOf(s.dst)))
 	n, w := x.dims[0], x.dims[1]
-	line := func(s *surf) *operand {
+	line := func(s *view) *operand {
 		return &operand{buf: s.buf, off: s.off, swap: true, ext: [5]int64{1, 1, n, 1, w},
 			stride: [4]int64{s.stride[0], s.stride[0], s.stride[0], s.stride[0]}}
 	}
-	column := func(s *surf) *operand { // of single elements
+	column := func(s *view) *operand { // of single elements
 		return &operand{buf: s.buf, off: s.off, ext: [5]int64{1, 1, n, 1, 1},
 			stride: [4]int64{n * s.stride[0], n * s.stride[0], s.stride[0], n * s.stride[0]}}
 	}
@@ -324,13 +324,13 @@ func softmaxRows(b *builder, s *softmax) error {
 	if long && w == 1 {
 		powers, powerDims = column, []int64{n, 1}
 	}
-	broadcast := func(s *surf) *operand {
+	broadcast := func(s *view) *operand {
 		o := sums(s)
 		o.ext[axW] = w
 		o.broadcastAlong(axW)
 		return o
 	}
-	reduced := func(by *draft, src *operand) *surf {
+	reduced := func(by *draft, src *operand) *view {
 		y := b.temp(sumDims)
 		b.emitReduce(by, src, nil, sums(y))
 		return y
@@ -378,7 +378,7 @@ func softmaxColumnFits(b *builder, s *softmax) error {
 func softmaxColumn(b *builder, s *softmax) error {
 	b.useTable(s.op, s.recip)
 	x, dst, axis, c := s.x, s.dst, s.axis, s.x.dims[s.axis]
-	column := func(s *surf, step int64) *operand {
+	column := func(s *view, step int64) *operand {
 		return &operand{
 			buf:    s.buf,
 			off:    s.off,
@@ -386,12 +386,12 @@ func softmaxColumn(b *builder, s *softmax) error {
 			stride: [4]int64{c * step, c * step, step, step},
 		}
 	}
-	flat := func(s *surf) *operand { // a column in scratch is one row
+	flat := func(s *view) *operand { // a column in scratch is one row
 		o := column(s, s.stride[0])
 		o.stride[axH] = o.stride[axD]
 		return o
 	}
-	single := func(s *surf) *operand {
+	single := func(s *view) *operand {
 		return &operand{
 			buf:    s.buf,
 			off:    s.off,
@@ -399,7 +399,7 @@ func softmaxColumn(b *builder, s *softmax) error {
 			stride: [4]int64{s.stride[0], s.stride[0], s.stride[0], s.stride[0]},
 		}
 	}
-	broadcast := func(s *surf) *operand {
+	broadcast := func(s *view) *operand {
 		o := single(s)
 		o.ext[axC] = c
 		o.broadcastAlong(axC)

@@ -50,12 +50,12 @@ func (s *Store) Rows(extent [5]int, f func(element, n int, at, step int64)) {
 type Materialised struct {
 	Value  *ir.Value
 	Buffer int
-	surf   *surf
+	view   *view
 }
 
 // Room returns the bytes of the buffer that the value needs, from the buffer's first byte on.
 func (m *Materialised) Room() int64 {
-	s := m.surf
+	s := m.view
 	inter, elem := max(s.inter, 1), s.buf.elemBytes()
 	n, last := len(s.dims), s.off+s.pix*elem
 	for axis, d := range s.dims {
@@ -76,7 +76,7 @@ func (m *Materialised) Room() int64 {
 // Rows calls f for every row of the value, in row-major order, with its first element and that element's byte offset in
 // the buffer; its n elements are step bytes apart.
 func (m *Materialised) Rows(f func(element, n int, at, step int64)) {
-	s := m.surf
+	s := m.view
 	inter, elem := max(s.inter, 1), s.buf.elemBytes()
 	n, i := len(s.dims), 0
 	var walk func(axis int, at int64)

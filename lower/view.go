@@ -37,9 +37,9 @@ type buffer struct {
 // singles reports whether the buffer is of a tensor with several rows, each of one element.
 func (b *buffer) singles() bool { return b.rowElems == 1 && b.size > b.rowBytes }
 
-// surf is a strided window of a buffer: the place of one tensor. The last dimension is contiguous; stride[i] is in
+// view is a strided window of a buffer: the place of one tensor. The last dimension is contiguous; stride[i] is in
 // bytes for every other dimension.
-type surf struct {
+type view struct {
 	buf    *buffer
 	off    int64 // bytes, a multiple of 64
 	pix    int64 // elements by which rows start after off; nonzero only for a source
@@ -48,13 +48,13 @@ type surf struct {
 	// inter is the number of channels side by side in a row of an image [1, C, H, W] or of a matrix [C, W], which the
 	// stride of the channels covers; 0 for one.
 	inter int64
-	// whole is the number of bytes of the tensor of which the surface is one matrix, 0 for a matrix of its own.
+	// whole is the number of bytes of the tensor of which the view is one matrix, 0 for a matrix of its own.
 	whole int64
 }
 
 func align(n, to int64) int64 { return (n + to - 1) / to * to }
 
-// rowBytes returns the bytes of a row of w elements in a surface of its own.
+// rowBytes returns the bytes of a row of w elements in a buffer of its own.
 func rowBytes(w int64) int64 { return align(w*elemBytes, 64) }
 
 // elemBytes returns the bytes of an element.
@@ -89,15 +89,15 @@ func tensorDims(t ir.Type) []int64 {
 	return append([]int64(nil), t.Shape...)
 }
 
-// inBuffer returns the canonical surface of a tensor at the start of buf.
-func inBuffer(buf *buffer, dims []int64) *surf {
+// inBuffer returns the canonical view of a tensor at the start of buf.
+func inBuffer(buf *buffer, dims []int64) *view {
 	st, _ := stridesOf(dims, buf.elemBytes())
-	return &surf{buf: buf, dims: dims, stride: st}
+	return &view{buf: buf, dims: dims, stride: st}
 }
 
-func (s *surf) w() int64 { return s.dims[len(s.dims)-1] }
+func (s *view) w() int64 { return s.dims[len(s.dims)-1] }
 
-func (s *surf) elems() int64 {
+func (s *view) elems() int64 {
 	n := int64(1)
 	for _, d := range s.dims {
 		n *= d
@@ -105,8 +105,8 @@ func (s *surf) elems() int64 {
 	return n
 }
 
-// isCanonical reports whether the surface has the layout of a buffer of its own.
-func (s *surf) isCanonical() bool {
+// isCanonical reports whether the view has the layout of a buffer of its own.
+func (s *view) isCanonical() bool {
 	if s.pix != 0 {
 		return false
 	}
@@ -121,7 +121,7 @@ func (s *surf) isCanonical() bool {
 
 // slice narrows dimension i to n elements from begin on, step apart; a step other than one requires a dimension other
 // than the last.
-func (s *surf) slice(i int, begin, n, step int64) *surf {
+func (s *view) slice(i int, begin, n, step int64) *view {
 	v := s.clone()
 	v.dims[i] = n
 	if i < len(s.dims)-1 {
@@ -136,7 +136,7 @@ func (s *surf) slice(i int, begin, n, step int64) *surf {
 	return v
 }
 
-func (s *surf) clone() *surf {
+func (s *view) clone() *view {
 	v := *s
 	v.dims = append([]int64(nil), s.dims...)
 	v.stride = append([]int64(nil), s.stride...)
@@ -144,7 +144,7 @@ func (s *surf) clone() *surf {
 }
 
 // permute reorders dimensions; the last must stay last.
-func (s *surf) permute(perm []int) *surf {
+func (s *view) permute(perm []int) *view {
 	v := s.clone()
 	for i, p := range perm {
 		v.dims[i], v.stride[i] = s.dims[p], s.stride[p]
@@ -153,7 +153,7 @@ func (s *surf) permute(perm []int) *surf {
 }
 
 // reshape returns the same bytes with other dimensions, or nil if they would have to move.
-func (s *surf) reshape(dims []int64) *surf {
+func (s *view) reshape(dims []int64) *view {
 	// Work on factors (extent, stride) from the slow end, skipping extents of one.
 	var src [][2]int64
 	for i, d := range s.dims {
@@ -161,7 +161,7 @@ func (s *surf) reshape(dims []int64) *surf {
 			src = append(src, [2]int64{d, s.stride[i]})
 		}
 	}
-	v := &surf{
+	v := &view{
 		buf:    s.buf,
 		off:    s.off,
 		pix:    s.pix,
@@ -239,8 +239,8 @@ func (s *surf) reshape(dims []int64) *surf {
 	return v
 }
 
-// withLeadingOnes returns the surface with its rank raised to n.
-func (s *surf) withLeadingOnes(n int) *surf {
+// withLeadingOnes returns the view with its rank raised to n.
+func (s *view) withLeadingOnes(n int) *view {
 	if len(s.dims) >= n {
 		return s
 	}
