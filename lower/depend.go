@@ -121,7 +121,7 @@ func (d *draft) footprint() footprint {
 // channels in one output group (recorded chains; inferred from two products). A planar producer must not keep its own
 // source for later tasks (case norm_layer_norm_ax3_1x1x1x64), and a neural one must not read a source that was kept
 // (case select_rrb_1x64x1x1).
-func (c *chain) followsClosely(i int, f, before *footprint) bool {
+func (c *schedule) followsClosely(i int, f, before *footprint) bool {
 	if i == 0 || f.read[0].hi == 0 || before.give.hi == 0 || f.read[0].lo != before.give.lo {
 		return false
 	}
@@ -149,8 +149,8 @@ func (c *chain) followsClosely(i int, f, before *footprint) bool {
 
 // dependencies sets what orders tasks relative to each other: alias and dependence bits of the L2 streams, and the
 // marks of planar tasks that run back to back.
-func (c *chain) dependencies() {
-	b := scoreboard{chain: c}
+func (c *schedule) dependencies() {
+	b := scoreboard{schedule: c}
 	for i, d := range c.drafts {
 		if b.issue(i, d) {
 			inStep(d, c.drafts[i-1])
@@ -170,7 +170,7 @@ func sameFetch(d, before *draft) bool {
 
 // signals marks the tasks for whose end a later one waits, and the results in scratch for which none does, since
 // neural tasks run in turn (run-time products of 128 rows with 2048 columns, public records).
-func (c *chain) signals() {
+func (c *schedule) signals() {
 	waits := map[*buffer]bool{}
 	var next *draft // the neural task after d
 	for i := len(c.drafts) - 1; i >= 0; i-- {

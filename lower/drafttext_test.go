@@ -235,7 +235,7 @@ func taskText(t *testing.T, task *td.Task) string {
 	nothing.src[0].where, nothing.dst.where = inL2, inL2
 	nothing.src[0].buf, nothing.dst.buf = &buffer{}, &buffer{}
 	idle := td.New()
-	(&chain{codec: td.V7}).encode(idle, nothing)
+	(&schedule{codec: td.V7}).encode(idle, nothing)
 	lines := map[string][]string{}
 	var order []string
 	for i, fields := 0, len(td.Fields()); i < fields; i++ {

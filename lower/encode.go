@@ -56,7 +56,7 @@ type fields interface {
 }
 
 // encode sets a task that is zero from a draft. The task's Err reports a value that does not fit its field.
-func (c *chain) encode(t *td.Task, d *draft) {
+func (c *schedule) encode(t *td.Task, d *draft) {
 	(&encoder{draft: d, to: t}).encode()
 	c.codec.Complete(t)
 }
@@ -173,7 +173,7 @@ func (e *encoder) header() {
 	}
 }
 
-// events returns the event words, which follow from the task's position in the chain. The upper part of the debug mask
+// events returns the event words, which follow from the task's position in the schedule. The upper part of the debug mask
 // is empty for a pass that only copies, and lacks bit 13 for the tables of roots and for reciprocals of sums (all
 // recorded chains; a quotient's reciprocal has it, case binary_real_div_1x1024x1x1).
 func (d *draft) events() (log, debug int) {

@@ -195,7 +195,7 @@ func bankApart(t *target.Table, base, at int64) int64 {
 
 // shape decides what follows from a draft's own extents: tile, cores, work units or patch, and where its sources are in
 // L2 while they pass through.
-func (c *chain) shape(d *draft) error {
+func (c *schedule) shape(d *draft) error {
 	if d.tile == 0 {
 		d.tile = max(d.dst.ext[axH], 1)
 	}

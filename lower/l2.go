@@ -33,7 +33,7 @@ func (r *resident) end() int { return r.last + r.after }
 // keepInL2 moves scratch buffers that fit beside the tasks' own needs into L2, so that they never travel to DRAM. A
 // buffer keeps its row-major order; only the padding of its rows shrinks from 64 to 16 bytes if every access starts on
 // a row.
-func (c *chain) keepInL2() {
+func (c *schedule) keepInL2() {
 	var cand []*resident
 	byBuf := make(map[*buffer]*resident, len(c.drafts))
 	for u := range c.uses() {
@@ -128,7 +128,7 @@ func (r *resident) usesFrom(task int) []use {
 // neededAfter returns the number of tasks after the last during which the resident is needed. If a planar task reads it
 // last, a pass over that task's result, which runs in step with it, may not write to the same place
 // (case norm_softmax_a3_1x8x128x128).
-func (c *chain) neededAfter(r *resident) int {
+func (c *schedule) neededAfter(r *resident) int {
 	if i := r.last; i+1 < len(c.drafts) {
 		d, next := c.drafts[i], c.drafts[i+1]
 		if b := d.dst.buf; d.pe != nil && !d.reduces() && !b.backed && next.does(td.NEPass) && next.src[0].buf == b &&
@@ -140,7 +140,7 @@ func (c *chain) neededAfter(r *resident) int {
 }
 
 // hasRoom reports whether every task in the life of a resident has enough L2 for itself above the buffers that stay.
-func (c *chain) hasRoom(taken *occupancy, r *resident) bool {
+func (c *schedule) hasRoom(taken *occupancy, r *resident) bool {
 	top := r.at + r.size
 	if len(r.bufs) != 1 || r.bufs[0].layout != largeMatrix {
 		return taken.fits(r.def, r.end(), top, c.t.L2Bytes)
@@ -160,7 +160,7 @@ func (c *chain) hasRoom(taken *occupancy, r *resident) bool {
 
 // placingOrder sorts residents into the order in which they get addresses: results of reductions first, then by bytes
 // times tasks, largest first (recorded chains). It returns the number of results of reductions.
-func (c *chain) placingOrder(cand []*resident) (reductions int) {
+func (c *schedule) placingOrder(cand []*resident) (reductions int) {
 	reduced := func(r *resident) bool {
 		for _, u := range r.uses {
 			if u.role != result {
@@ -240,7 +240,7 @@ func (r *resident) weight(t *target.Table) int64 {
 // elementwise task takes the place of its first source if nothing reads the source later and both have the same layout
 // (recorded in softmax and layer_norm), else that of its second (case chain_block_d512_s128_proj1,
 // case chain_pair_add_ln_d256_s64). Rows that would be apart then are not.
-func (c *chain) inPlace(cand []*resident) []*resident {
+func (c *schedule) inPlace(cand []*resident) []*resident {
 	var out []*resident
 	ends := map[int][2]*resident{} // by task: the residents that end there as source 1 and 2
 	for _, r := range cand {       // by first task
@@ -277,7 +277,7 @@ func (r *resident) loaded() bool {
 }
 
 // joins reports whether r, which a task writes while it reads p for the last time, can take the place of p.
-func (c *chain) joins(p, r *resident) bool {
+func (c *schedule) joins(p, r *resident) bool {
 	u, buf := &r.uses[0], p.bufs[0]
 	if u.role != result || p.last != r.def || buf.backed || p.loaded() || buf.group != r.bufs[0].group ||
 		!buf.asImage().same(r.bufs[0].asImage()) || !sameLayout(p, u) {
@@ -332,7 +332,7 @@ func sameLayout(p *resident, u *use) bool {
 
 // placeTransients places what passes through L2 above the buffers that stay there meanwhile: the sources that come by
 // DMA, then the result that leaves.
-func (c *chain) placeTransients() {
+func (c *schedule) placeTransients() {
 	for i, d := range c.drafts {
 		top := d.floor
 		one, two := &d.src[0], &d.src[1]
@@ -407,7 +407,7 @@ func pairPad(t *target.Table, row int64) int64 {
 }
 
 // fitsL2 reports whether every access to the buffer can be made in L2, and chooses the row packing.
-func (c *chain) fitsL2(r *resident) bool {
+func (c *schedule) fitsL2(r *resident) bool {
 	buf := r.bufs[0]
 	if m := buf.image; m != nil {
 		m.chosen = true // as long as it is tried
@@ -481,7 +481,7 @@ func planeForPlanar(r *resident) bool {
 }
 
 // toL2 places one tensor of a task in the resident that replaces its buffer.
-func (c *chain) toL2(r *resident, u *use) {
+func (c *schedule) toL2(r *resident, u *use) {
 	o, d := u.o, u.d
 	if m := o.buf.asImage(); m != nil {
 		m.place(r, o)

@@ -9,7 +9,7 @@ import (
 // keepSources keeps in L2 a source that comes by DMA in several tasks of one operation, or in those of a residual, with
 // the same window in the same layout, after the first of them has fetched it. Its place is above everything that is
 // live meanwhile, like that of data which passes through.
-func (c *chain) keepSources() {
+func (c *schedule) keepSources() {
 	taken := newOccupancy(c.drafts)
 	for _, r := range c.fetchedAgain() {
 		if c.inSlices(r) {
@@ -28,7 +28,7 @@ func (c *chain) keepSources() {
 
 // inSlices reports whether r is what a reduction fetches, and other tasks of its operation fetch other rows of the same
 // tensor (case chain_lnproj_d512_s256).
-func (c *chain) inSlices(r *resident) bool {
+func (c *schedule) inSlices(r *resident) bool {
 	first := &r.uses[0]
 	if first.d.kind() != td.PlanarReduce {
 		return false
@@ -48,7 +48,7 @@ func (c *chain) inSlices(r *resident) bool {
 }
 
 // fetchedAgain finds the sources that several tasks fetch: source 1 of the first task, and either source of the others.
-func (c *chain) fetchedAgain() []*resident {
+func (c *schedule) fetchedAgain() []*resident {
 	var out []*resident
 	var cur *resident
 	for i, d := range c.drafts {

@@ -108,7 +108,7 @@ type TableUse struct {
 
 // builder is the state of lowering one segment.
 type builder struct {
-	chain      // the drafts so far
+	schedule   // the drafts so far
 	constants  // what they read
 	vals       map[*ir.Value]*view
 	bytes      map[*ir.Value]*view   // booleans and integers from the host, as the host stores them
@@ -163,7 +163,7 @@ func (e *Error) Unwrap() error { return e.Err }
 
 func newBuilder(seg *Segment, t *target.Table, sec *weights.Section) *builder {
 	return &builder{
-		chain: chain{t: t, codec: seg.Codec}, constants: newConstants(sec), fused: seg.Fused,
+		schedule: schedule{t: t, codec: seg.Codec}, constants: newConstants(sec), fused: seg.Fused,
 		vals: make(map[*ir.Value]*view, len(seg.Ops)), bytes: map[*ir.Value]*view{}, zeros: map[*ir.Value]*view{},
 		planes: map[*ir.Value][]*view{},
 		outs:   map[*ir.Value]*buffer{}, read: make(map[*ir.Value]reading, len(seg.Ops)),

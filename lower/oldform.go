@@ -13,7 +13,7 @@ func oldResultPad(t *target.Table) int64 { return 2 * t.L2Granule }
 // then rows, as sources stand. Results of other work leave as they come (relu,
 // sigmoid, sum), and one that is put together in L2 anyway stays so. A tile that L2
 // has no room for leaves as it comes (modelled).
-func (c *chain) throughL2(d *draft, at int64) {
+func (c *schedule) throughL2(d *draft, at int64) {
 	o := &d.dst
 	if !d.does(td.NEMultiply) || o.swap || d.gather {
 		return
@@ -37,7 +37,7 @@ func (c *chain) throughL2(d *draft, at int64) {
 // sigmoid with rows of 77; rows of 16 and 1). Products keep theirs; of these only
 // results of one pixel are recorded, with shift 4. Single fields are in td.Codec.Complete, the place of a
 // result in L2 is throughL2's, the numbers of the ports are portRegisters'.
-func (c *chain) oldForm() {
+func (c *schedule) oldForm() {
 	if !c.codec.Older {
 		return
 	}

@@ -11,8 +11,8 @@ import (
 	"github.com/zinc-compiler/zinc/target"
 )
 
-// chain is the drafts of a procedure, with the planners' results for all of them.
-type chain struct {
+// schedule is the drafts of a procedure, with the planners' results for all of them.
+type schedule struct {
 	t        *target.Table
 	drafts   []*draft
 	codec    *td.Codec
@@ -25,40 +25,40 @@ type Planner struct {
 	Name string
 	Doc  string
 	Why  string // the reason for its place in the list
-	run  func(c *chain) error
+	run  func(c *schedule) error
 }
 
 // Planners is every planner in order. A trial stops after trialPlanners of them.
 var Planners = []Planner{
 	{Name: "lives", Doc: "the first and the last task of each buffer", Why: "needs the drafts only",
-		run: quiet((*chain).lives)},
+		run: quiet((*schedule).lives)},
 	{Name: "shape", Doc: "tile, cores, work units or patch of each task, and the L2 that its sources take",
-		Why: "a trial ends after it, with the refusal of what does not fit in L2", run: (*chain).shapes},
+		Why: "a trial ends after it, with the refusal of what does not fit in L2", run: (*schedule).shapes},
 	{Name: "residents", Doc: "keep scratch buffers in L2 if they fit together with the tasks' own sources",
-		Why: "needs the lifetimes; buffers in L2 take no scratch memory", run: quiet((*chain).keepInL2)},
+		Why: "needs the lifetimes; buffers in L2 take no scratch memory", run: quiet((*schedule).keepInL2)},
 	{Name: "kept-sources", Doc: "a source that several tasks of an operation fetch stays in L2",
-		Why: "kept sources are above the residents", run: quiet((*chain).keepSources)},
+		Why: "kept sources are above the residents", run: quiet((*schedule).keepSources)},
 	{Name: "transients", Doc: "addresses in L2 of sources and results that pass through it",
-		Why: "they are above all that stays in L2", run: quiet((*chain).placeTransients)},
+		Why: "they are above all that stays in L2", run: quiet((*schedule).placeTransients)},
 	{Name: "scratch", Doc: "offsets of the buffers in scratch", Why: "after the planners that keep buffers in L2",
-		run: quiet((*chain).planScratch)},
+		run: quiet((*schedule).planScratch)},
 	{Name: "cache", Doc: "cache hints of first sources, and ports that several tasks write",
-		Why: "depends on which sources come by DMA", run: quiet((*chain).hints)},
+		Why: "depends on which sources come by DMA", run: quiet((*schedule).hints)},
 	{Name: "dependences", Doc: "what a task must not overtake, and tasks that run in step",
-		Why: "needs final addresses in L2", run: quiet((*chain).dependencies)},
+		Why: "needs final addresses in L2", run: quiet((*schedule).dependencies)},
 	{Name: "older-form", Doc: "unit shifts as in tasks of the compilers that wrote every record whole",
-		Why: "after dependences, which sets the shifts of tasks in step", run: quiet((*chain).oldForm)},
+		Why: "after dependences, which sets the shifts of tasks in step", run: quiet((*schedule).oldForm)},
 	{Name: "time", Doc: "the header's estimate of time", Why: "needs final patches and streams",
-		run: quiet((*chain).times)},
+		run: quiet((*schedule).times)},
 	{Name: "events", Doc: "which tasks are first and last", Why: "no other planner depends on it",
-		run: quiet((*chain).ends)},
+		run: quiet((*schedule).ends)},
 }
 
 // trialPlanners is the number of planners that a trial runs.
 const trialPlanners = 2
 
-func quiet(f func(c *chain)) func(c *chain) error {
-	return func(c *chain) error {
+func quiet(f func(c *schedule)) func(c *schedule) error {
+	return func(c *schedule) error {
 		f(c)
 		return nil
 	}
@@ -101,7 +101,7 @@ func (b *builder) procedure(seg *Segment) (*Procedure, error) {
 }
 
 // plan runs planners.
-func (c *chain) plan(list []Planner) error {
+func (c *schedule) plan(list []Planner) error {
 	for i := range list {
 		if err := list[i].run(c); err != nil {
 			return err
@@ -124,7 +124,7 @@ func (d *draft) relocs() (lanes []int) {
 }
 
 // shapes is shape of every draft.
-func (c *chain) shapes() error {
+func (c *schedule) shapes() error {
 	for i, d := range c.drafts {
 		if err := c.shape(d); err != nil {
 			return &Error{d.op, d.rule, fmt.Errorf("task %d: %w", i, err)}
@@ -134,7 +134,7 @@ func (c *chain) shapes() error {
 }
 
 // uses yields the uses of all buffers, task after task.
-func (c *chain) uses() iter.Seq[use] {
+func (c *schedule) uses() iter.Seq[use] {
 	return func(yield func(use) bool) {
 		for i, d := range c.drafts {
 			for u := range d.uses(i) {
@@ -148,7 +148,7 @@ func (c *chain) uses() iter.Seq[use] {
 
 // lives records the first and last task of every buffer. A column that the planar engine has transposed keeps its place
 // if the neural engine reads it (softmaxColumn).
-func (c *chain) lives() {
+func (c *schedule) lives() {
 	for u := range c.uses() {
 		buf := u.buf()
 		if buf.def < 0 {
@@ -176,7 +176,7 @@ func (o *operand) span() int64 {
 }
 
 // fetchesLater reports whether a later task of the operation of task i fetches some of o as a first source.
-func (c *chain) fetchesLater(i int, o *operand) bool {
+func (c *schedule) fetchesLater(i int, o *operand) bool {
 	for _, d := range c.drafts[i+1:] {
 		if d.op != c.drafts[i].op {
 			return false
@@ -192,7 +192,7 @@ func (c *chain) fetchesLater(i int, o *operand) bool {
 // tasks that fetch an input request that the cache keep it (case norm_layer_norm_ax1_2_3_1x64x8x8), unless they fetch
 // different parts (case conv_probe_k3_c512_n512_s16_st1_g4_bias0_same) that no later task of the operation fetches
 // (case chain_lnproj_d512_s256).
-func (c *chain) hints() {
+func (c *schedule) hints() {
 	fetch := map[*buffer]*draft{} // the latest that fetches a buffer
 	final := map[*buffer]*draft{} // the latest that writes a port
 	for i, d := range c.drafts {
@@ -225,7 +225,7 @@ func (c *chain) hints() {
 }
 
 // ends marks the first and the last task.
-func (c *chain) ends() {
+func (c *schedule) ends() {
 	if n := len(c.drafts); n > 0 {
 		c.drafts[0].first, c.drafts[n-1].last = true, true
 	}
@@ -237,7 +237,7 @@ const scratchAlign = 64
 // planScratch gives every scratch buffer an offset such that buffers alive at
 // the same task do not overlap. Buffers come in the order of their first task; each
 // takes the lowest gap that holds it.
-func (c *chain) planScratch() {
+func (c *schedule) planScratch() {
 	var bufs, namedInL2 []*buffer
 	seen := map[*buffer]bool{}
 	for u := range c.uses() {

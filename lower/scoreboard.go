@@ -3,7 +3,7 @@ package lower
 // scoreboard is what a task must know of those before it to be ordered: the last task of each engine, which may still
 // run when it begins.
 type scoreboard struct {
-	chain          *chain
+	schedule       *schedule
 	neural, planar inFlight
 	task, before   issued // the task being ordered, and the one before it
 }
@@ -11,7 +11,7 @@ type scoreboard struct {
 // inFlight is the last task of an engine; draft is nil before the first one.
 type inFlight struct {
 	draft  *draft
-	at     int // in the chain
+	at     int // in the schedule
 	foot   footprint
 	read   bool // a task of the other engine has read its result
 	apart  bool // so has one that is not in step with it
@@ -50,7 +50,7 @@ func (b *scoreboard) issue(i int, d *draft) (close bool) {
 	b.task = issued{inFlight: inFlight{draft: d, at: i, foot: d.footprint()}, first: &d.src[0], fetches: d.fetches()}
 	t := &b.task
 	t.formats()
-	t.close = b.chain.followsClosely(i, &t.foot, &b.before.foot)
+	t.close = b.schedule.followsClosely(i, &t.foot, &b.before.foot)
 	for _, waits := range hazards {
 		source, result := waits(b, t)
 		t.source |= source
@@ -64,7 +64,7 @@ func (b *scoreboard) issue(i int, d *draft) (close bool) {
 		}
 	}
 	if t.foot.planar {
-		d.deps.planarNext = i+1 < len(b.chain.drafts) && b.chain.drafts[i+1].pe != nil
+		d.deps.planarNext = i+1 < len(b.schedule.drafts) && b.schedule.drafts[i+1].pe != nil
 		d.deps.planarBefore = i > 0 && b.before.foot.planar
 		b.neural.read = b.neural.read || b.neural.draft != nil && t.foot.readsResult(&b.neural.foot)
 		b.planar = t.inFlight
@@ -110,7 +110,7 @@ func (b *scoreboard) readsNeural(t *issued) (source, result int) {
 		return 0, 0
 	}
 	// The first reader waits, and one that names the result also after another task (case chain_block_d512_s128_proj1).
-	if !n.read && t.reads(n.foot.give, n.at) || t.first.where == named && b.chain.drafts[t.first.buf.def].ne != nil {
+	if !n.read && t.reads(n.foot.give, n.at) || t.first.where == named && b.schedule.drafts[t.first.buf.def].ne != nil {
 		return aliasConvRes, 0
 	}
 	return 0, 0

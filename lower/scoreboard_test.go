@@ -69,7 +69,7 @@ func TestHazards(t *testing.T) {
 		{"writesOverPlanarSource", none, planar(reader), second(writer), 0, aliasPlanarSrc},
 		{"writesOverPlanarSource", none, planar(reader), awaits(second(writer), aliasPlanarRes), 0, 0},
 	} {
-		b := &scoreboard{chain: &chain{}, neural: c.neural, planar: c.planar}
+		b := &scoreboard{schedule: &schedule{}, neural: c.neural, planar: c.planar}
 		if source, result := rows[c.hazard](b, &c.task); source != c.source || result != c.result {
 			t.Errorf("%s: %#x and %#x, want %#x and %#x", c.hazard, source, result, c.source, c.result)
 		}

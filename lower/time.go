@@ -5,7 +5,7 @@ import "github.com/zinc-compiler/zinc/lower/td"
 // times sets the header's estimate of time: that of the bytes which the tile and
 // kernel DMA move, or that of the fetches, of a reduction's own work or of a sum of
 // products where those take longer.
-func (c *chain) times() {
+func (c *schedule) times() {
 	for _, d := range c.drafts {
 		work := max(d.moved()+d.groupWork(), d.fetched()*fetchBytes, d.foldedWork(), d.patchWork())
 		time := max(work*bytesNumerator/bytesDenominator, d.multiplyCycles()/cyclesPerMicrosecond)
