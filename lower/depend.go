@@ -103,7 +103,7 @@ func (d *draft) footprint() footprint {
 	}
 	out = stored(out, &d.dst)
 	if d.dst.where == byDMA {
-		// Of a planar result, two rows of interleaved channels are in L2 on their way out (run-time products of 32, 64
+		// Of a planar result, two rows of interleaved channels are in L2 on their way out (dynamic matmuls of 32, 64
 		// and 128 rows with 64 by 64 elements, public records).
 		rows, columns := d.groups()*out[axH]*out[axD]*out[axC], out[axW]
 		if d.pe != nil && !d.dst.swap {
@@ -168,8 +168,8 @@ func sameFetch(d, before *draft) bool {
 	return b.where == byDMA && a.where == byDMA && a.buf == b.buf && a.off == b.off && a.pix == b.pix
 }
 
-// signals marks the tasks for whose end a later one waits, and the results in scratch for which none does, since
-// neural tasks run in turn (run-time products of 128 rows with 2048 columns, public records).
+// signals marks the tasks for whose end a later one waits, and the results in scratch for which none does, since neural
+// tasks run in turn (dynamic matmuls of 128 rows with 2048 columns, public records).
 func (c *schedule) signals() {
 	waits := map[*buffer]bool{}
 	var next *draft // the neural task after d

@@ -44,7 +44,7 @@ func CanFuse(lead *ir.Op, before []*ir.Op, e *ir.Op) bool {
 	case ir.OpRelu:
 		return true
 	}
-	if runtimeProduct(lead) {
+	if isDynamicMatMul(lead) {
 		return false
 	}
 	_, ok := tableFor(e)
@@ -91,9 +91,9 @@ func scalarConst(op *ir.Op) *ir.Const {
 	return nil
 }
 
-// runtimeProduct reports whether the kernel of a product is known only at run time: its x, unless y is a matrix of
+// isDynamicMatMul reports whether the kernel of a product is known only at run time: its x, unless y is a matrix of
 // constants. Several matrices of constants are images like those of an input.
-func runtimeProduct(op *ir.Op) bool {
+func isDynamicMatMul(op *ir.Op) bool {
 	if !op.Is(ir.OpMatMul) || op.Arg(ir.ParamX).IsConst() {
 		return false
 	}

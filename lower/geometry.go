@@ -393,8 +393,8 @@ func (d *draft) worksLong() bool {
 }
 
 // narrowSource halves the columns of a unit of a product with constants whose source would take half of L2, and must do
-// so if it would take all (products of 256 and 512 rows with 4096 and with 8192 elements, public records; products at
-// run time keep whole units).
+// so if it would take all (products of 256 and 512 rows with 4096 and with 8192 elements, public records; dynamic
+// matmuls keep whole units).
 func (d *draft) narrowSource(l2 int64) {
 	in := d.src[0].ext
 	if !d.does(td.NEMultiply) || d.kernel != nil && d.kernel.rows != nil || !d.window.alone() ||

@@ -93,7 +93,7 @@ func (b *builder) product(x *ir.Value, k *weights.Kernel, e *epilogue) error {
 		}
 		rows := asRows(matrixOf(xs))
 		few := rows != nil && folds(b.t, rows.dims[0], rows.dims[1], int64(k.Out))
-		read := b.feedsProduct(e.out) || b.feedsRuntime(e.out)
+		read := b.feedsProduct(e.out) || b.feedsDynamic(e.out)
 		if rows == nil || !few && !read || rows.dims[0] > int64(b.t.MaxWidth) {
 			return b.rowsByConst(xs, b.resultOf(e.out), k, e)
 		}
@@ -109,7 +109,7 @@ func (b *builder) product(x *ir.Value, k *weights.Kernel, e *epilogue) error {
 	if reader := b.transposedReader(e.out); reader != nil && b.oneTask(img, k) {
 		return b.productAsKernel(reader, img, k, e)
 	}
-	if b.feedsProduct(e.out) || b.imageOfRuntime(e.out) {
+	if b.feedsProduct(e.out) || b.imageOfDynamic(e.out) {
 		next := b.temp([]int64{int64(k.Out), img.dims[1]})
 		b.images[e.out] = next
 		return b.imageByConst(img, next, k, e, false)
@@ -308,8 +308,8 @@ func (b *builder) transposed(x *view) *view {
 
 // transposedImage returns a place for the image [B, A] of a matrix x [A, B], whose rows are the columns of x. It stays
 // in L2 if it fits there beside the rows on their way in (products of 192 and of 224 rows with 4096 by 2048 elements,
-// public records; 256 rows do not). If it cannot stay in L2, transposedInter channels are side by side (run-time
-// products of 16 and 128 rows with 2048 by 2048 elements, public records).
+// public records; 256 rows do not). If it cannot stay in L2, transposedInter channels are side by side (dynamic matmuls
+// of 16 and 128 rows with 2048 by 2048 elements, public records).
 func (b *builder) transposedImage(x *view) *view {
 	img := b.temp([]int64{x.dims[1], x.dims[0]})
 	img.buf.keepApart()
@@ -489,13 +489,13 @@ func lowerMatmul(b *builder, op *ir.Op) error {
 		return err
 	}
 	if img := b.images[y]; img != nil {
-		return b.runtimeProducts(xs, img, b.resultOf(e.out), a.TransposeX, false, &e)
+		return b.dynamicMatMuls(xs, img, b.resultOf(e.out), a.TransposeX, false, &e)
 	}
 	ys, err := b.tensor(y)
 	if err != nil {
 		return err
 	}
-	return b.runtimeProducts(xs, ys, b.resultOf(e.out), a.TransposeX, a.TransposeY, &e)
+	return b.dynamicMatMuls(xs, ys, b.resultOf(e.out), a.TransposeX, a.TransposeY, &e)
 }
 
 func constMatrix(v *ir.Value) bool {

@@ -7,9 +7,9 @@ import (
 )
 
 // scheduled returns a segment's operations in the order in which they become tasks: that of the program, except for two
-// products that only an elementwise operation reads, and one that computes the kernel of a product at run time. Of the
-// two, the product that is the second operand comes first (case chain_branch_d256_s64); the one comes immediately
-// before its reader (case chain_block_d512_s128_proj1).
+// products that only an elementwise operation reads, and one that computes the kernel of a dynamic matmul. Of the two,
+// the product that is the second operand comes first (case chain_branch_d256_s64); the one comes immediately before its
+// reader (case chain_block_d512_s128_proj1).
 func (b *builder) scheduled(ops []*ir.Op) []*ir.Op {
 	out := b.kernelsLate(ops)
 	read := b.read
@@ -42,8 +42,8 @@ func (b *builder) scheduled(ops []*ir.Op) []*ir.Op {
 	return out
 }
 
-// kernelsLate returns a segment's operations with each product that computes the kernel of a product at run time
-// immediately before that.
+// kernelsLate returns a segment's operations with each product that computes the kernel of a dynamic matmul immediately
+// before that.
 func (b *builder) kernelsLate(ops []*ir.Op) []*ir.Op {
 	var late map[*ir.Op]bool
 	for _, op := range ops {

@@ -7,24 +7,24 @@ import (
 	"github.com/zinc-compiler/zinc/layout/weights"
 )
 
-// Products with constants that compute the operands of a product at run time, as a layer of attention does with its
-// queries, keys and values, write them in the form in which that product reads them (case chain_block_d512_s128_proj1).
+// Products with constants that compute the operands of a dynamic matmul, as a layer of attention does with its queries,
+// keys and values, write them in the form in which that product reads them (case chain_block_d512_s128_proj1).
 
-// imageOfRuntime reports whether only a product at run time reads v, as the matrix y with rows and columns exchanged.
-// The columns of v are then that product's channels, as a product with a constant computes them.
-func (b *builder) imageOfRuntime(v *ir.Value) bool {
+// imageOfDynamic reports whether only a dynamic matmul reads v, as the matrix y with rows and columns exchanged. The
+// columns of v are then that product's channels, as a product with a constant computes them.
+func (b *builder) imageOfDynamic(v *ir.Value) bool {
 	op := b.read[v].last
-	if !b.feedsRuntime(v) || op.Arg(ir.ParamY) != v {
+	if !b.feedsDynamic(v) || op.Arg(ir.ParamY) != v {
 		return false
 	}
 	a, err := ir.MatMulAttrs(op)
 	return err == nil && a.TransposeY
 }
 
-// feedsRuntime reports whether only a product at run time of two matrices reads v.
-func (b *builder) feedsRuntime(v *ir.Value) bool {
+// feedsDynamic reports whether only a dynamic matmul of two matrices reads v.
+func (b *builder) feedsDynamic(v *ir.Value) bool {
 	op := b.read[v].last
-	return op != nil && b.read[v].n == 1 && b.outs[v] == nil && runtimeProduct(op) && oneMatrix(op)
+	return op != nil && b.read[v].n == 1 && b.outs[v] == nil && isDynamicMatMul(op) && oneMatrix(op)
 }
 
 // oneMatrix reports whether the result of op is one matrix.
@@ -33,7 +33,7 @@ func oneMatrix(op *ir.Op) bool {
 	return out.Rank() >= 2 && out.Elems() == out.Shape[out.Rank()-1]*out.Shape[out.Rank()-2]
 }
 
-// transposedReader returns the product at run time that reads v as its y, and that is computed with rows and columns
+// transposedReader returns the dynamic matmul that reads v as its y, and that is computed with rows and columns
 // exchanged, so that the columns of v are its kernel; nil if there is none.
 func (b *builder) transposedReader(v *ir.Value) *ir.Op {
 	op := b.read[v].last
@@ -43,11 +43,11 @@ func (b *builder) transposedReader(v *ir.Value) *ir.Op {
 	return op
 }
 
-// transposesProduct reports whether a product at run time is computed with rows and columns exchanged: its y is the
-// result of a product with a constant, and a product with a constant is the only one to read its result, as channels
-// that are columns. The columns of y make several equal pieces.
+// transposesProduct reports whether a dynamic matmul is computed with rows and columns exchanged: its y is the result
+// of a product with a constant, and a product with a constant is the only one to read its result, as channels that are
+// columns. The columns of y make several equal pieces.
 func (b *builder) transposesProduct(op *ir.Op) bool {
-	if !runtimeProduct(op) || !oneMatrix(op) {
+	if !isDynamicMatMul(op) || !oneMatrix(op) {
 		return false
 	}
 	x, y := op.Arg(ir.ParamX), op.Arg(ir.ParamY)
@@ -86,8 +86,8 @@ type piecesKernel struct {
 	image       *view
 }
 
-// productAsKernel multiplies the rows of x with a constant kernel; the result is the kernel of reader, a product at run
-// time, whose image is transposed before. The image waits in L2 meanwhile, and the tasks name its place in scratch.
+// productAsKernel multiplies the rows of x with a constant kernel; the result is the kernel of reader, a dynamic
+// matmul, whose image is transposed before. The image waits in L2 meanwhile, and the tasks name its place in scratch.
 func (b *builder) productAsKernel(reader *ir.Op, x *view, k *weights.Kernel, e *epilogue) error {
 	p, err := b.tensor(reader.Arg(ir.ParamX))
 	if err != nil {

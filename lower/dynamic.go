@@ -8,10 +8,10 @@ import (
 	"github.com/zinc-compiler/zinc/lower/td"
 )
 
-// runtimeProducts multiplies the matrices of two tensors, the last first. Operands of which every product reads another
+// dynamicMatMuls multiplies the matrices of two tensors, the last first. Operands of which every product reads another
 // matrix are transposed together, each matrix in a row of its own (case chain_attn_s128_dh64_h4; batches of 375 rows,
 // public records).
-func (b *builder) runtimeProducts(x, y, dst *view, tx, ty bool, e *epilogue) error {
+func (b *builder) dynamicMatMuls(x, y, dst *view, tx, ty bool, e *epilogue) error {
 	if tx && b.canBatchTranspose(x, dst) == nil {
 		x, tx = b.batchTranspose(x), false
 	}
@@ -24,7 +24,7 @@ func (b *builder) runtimeProducts(x, y, dst *view, tx, ty bool, e *epilogue) err
 		transpose = sync.OnceFunc(func() { b.batchTransposeTo(y, image) })
 	}
 	for i := leading(dst) - 1; i >= 0 && !b.full(); i-- {
-		err := b.runtimeProduct(x.matrix(dst, i), image.matrix(dst, i), dst.matrix(dst, i), tx, ty, input, e, transpose)
+		err := b.dynamicMatMul(x.matrix(dst, i), image.matrix(dst, i), dst.matrix(dst, i), tx, ty, input, e, transpose)
 		if err != nil {
 			return err
 		}
@@ -120,11 +120,11 @@ func (b *builder) batchTranspose(s *view) *view {
 	return img
 }
 
-// runtimeProduct multiplies two matrices that are known only at run time. y is the image (K channels, N pixels) and x
+// dynamicMatMul multiplies two matrices that are known only at run time. y is the image (K channels, N pixels) and x
 // the kernel. The kernel is read row by row if a core computes one output; otherwise it is first rewritten into scratch
 // in the order in which the kernel DMA reads. input reports that y is an input or a constant, or was before it was
 // transposed. It calls ready before it reads y.
-func (b *builder) runtimeProduct(x, y, dst *view, tx, ty, input bool, e *epilogue, ready func()) error {
+func (b *builder) dynamicMatMul(x, y, dst *view, tx, ty, input bool, e *epilogue, ready func()) error {
 	n := y.dims[1]
 	if ty {
 		n = y.dims[0]
@@ -158,7 +158,7 @@ func (b *builder) runtimeProduct(x, y, dst *view, tx, ty, input bool, e *epilogu
 		}
 	}
 	for first := int64(0); first < m && !b.full(); {
-		lanes, groups := b.runtimeLanes(m-first, k, chunk)
+		lanes, groups := b.dynamicLanes(m-first, k, chunk)
 		rows := min(m-first, b.t.Cores*lanes*groups)
 		var kr kernelRows
 		if ready, ok := b.kernels[x.buf]; ok {
@@ -190,10 +190,10 @@ func (b *builder) runtimeProduct(x, y, dst *view, tx, ty, input bool, e *epilogu
 	return nil
 }
 
-// categoryFull is the category of the neural tasks of a product at run time that keeps the engine busy: at least one
-// work unit of columns, eight outputs on each core and sums of fullSum elements (products of 256 rows with 128 by 256
-// and 256 by 128 elements have it; 256 by 64, and 128 rows with 64 by 128, do not; public records). A product whose
-// kernel the tasks before it have written has none (case chain_block_d512_s128_proj1).
+// categoryFull is the category of the neural tasks of a dynamic matmul that keeps the engine busy: at least one work
+// unit of columns, eight outputs on each core and sums of fullSum elements (products of 256 rows with 128 by 256 and
+// 256 by 128 elements have it; 256 by 64, and 128 rows with 64 by 128, do not; public records). A product whose kernel
+// the tasks before it have written has none (case chain_block_d512_s128_proj1).
 const (
 	categoryFull = 7
 	fullSum      = 128
@@ -217,7 +217,7 @@ func (b *builder) categorise(from int, n int64) {
 
 // inOnePiece reports whether one task multiplies with all rows.
 func (b *builder) inOnePiece(rows, k, pixels int64) bool {
-	lanes, groups := b.runtimeLanes(rows, k, pixels)
+	lanes, groups := b.dynamicLanes(rows, k, pixels)
 	if lanes == 1 {
 		return rows <= b.t.Cores && rows&(rows-1) == 0
 	}
@@ -305,9 +305,9 @@ func (b *builder) kernelPart(pixels int64) int64 {
 	return b.t.KernelStream / b.t.Cores
 }
 
-// runtimeLanes chooses, for rows of k elements that are still to do, the number of outputs of one core in a group (a
+// dynamicLanes chooses, for rows of k elements that are still to do, the number of outputs of one core in a group (a
 // power of two up to 8, which interleaving can store) and the number of groups in one task.
-func (b *builder) runtimeLanes(rows, k, pixels int64) (lanes, groups int64) {
+func (b *builder) dynamicLanes(rows, k, pixels int64) (lanes, groups int64) {
 	most := b.kernelPart(pixels)
 	for lanes = 8; lanes > 1; lanes /= 2 {
 		plane := lanes * k * elemBytes
@@ -324,11 +324,11 @@ func (b *builder) runtimeLanes(rows, k, pixels int64) (lanes, groups int64) {
 	return 1, 1
 }
 
-// kernelOf returns the place of a value that is read once, as the kernel of a product at run time, if one task can
-// write all of it in the kernel's order; else nil.
+// kernelOf returns the place of a value that is read once, as the kernel of a dynamic matmul, if one task can write all
+// of it in the kernel's order; else nil.
 func (b *builder) kernelOf(v *ir.Value) *view {
 	op := b.read[v].last
-	if op == nil || b.read[v].n != 1 || b.outs[v] != nil || !runtimeProduct(op) || op.Arg(ir.ParamX) != v ||
+	if op == nil || b.read[v].n != 1 || b.outs[v] != nil || !isDynamicMatMul(op) || op.Arg(ir.ParamX) != v ||
 		b.transposesProduct(op) {
 		return nil
 	}
@@ -343,7 +343,7 @@ func (b *builder) kernelOf(v *ir.Value) *view {
 	if a.TransposeY {
 		n = y[len(y)-2]
 	}
-	lanes, groups := b.runtimeLanes(m, k, b.columnsInL2(k, n, b.t.WorkUnit))
+	lanes, groups := b.dynamicLanes(m, k, b.columnsInL2(k, n, b.t.WorkUnit))
 	if lanes == 1 || groups != 1 || m != b.t.Cores*lanes {
 		return nil
 	}
@@ -355,7 +355,7 @@ func (b *builder) kernelOf(v *ir.Value) *view {
 // kernelPieces is kernelOf for a value of which the product makes several equal pieces (case chain_attn_s256_dh64).
 func (b *builder) kernelPieces(v *ir.Value) *view {
 	op := b.read[v].last
-	if !b.feedsRuntime(v) || op.Arg(ir.ParamX) != v || b.transposesProduct(op) {
+	if !b.feedsDynamic(v) || op.Arg(ir.ParamX) != v || b.transposesProduct(op) {
 		return nil
 	}
 	a, err := ir.MatMulAttrs(op)
@@ -382,7 +382,7 @@ func (b *builder) kernelPieces(v *ir.Value) *view {
 // (case chain_attn_s128_dh64_h4).
 func (b *builder) kernelsOf(v *ir.Value) *operand {
 	op := b.read[v].last
-	if op == nil || b.read[v].n != 1 || b.outs[v] != nil || !runtimeProduct(op) || op.Arg(ir.ParamX) != v {
+	if op == nil || b.read[v].n != 1 || b.outs[v] != nil || !isDynamicMatMul(op) || op.Arg(ir.ParamX) != v {
 		return nil
 	}
 	a, err := ir.MatMulAttrs(op)
@@ -396,7 +396,7 @@ func (b *builder) kernelsOf(v *ir.Value) *operand {
 		n = y[len(y)-2]
 	}
 	out := op.Results[0].Type
-	lanes, groups := b.runtimeLanes(m, k, b.columnsInL2(k, n, b.t.WorkUnit))
+	lanes, groups := b.dynamicLanes(m, k, b.columnsInL2(k, n, b.t.WorkUnit))
 	if heads == 1 || x.elems() != heads*m*k || out.Elems() != heads*m*n || lanes == 1 || groups != 1 ||
 		m != b.t.Cores*lanes || lanes*k*elemBytes%64 != 0 || heads > int64(b.t.MaxHeight) || x.pix != 0 {
 		return nil
@@ -413,7 +413,7 @@ func (b *builder) kernelsOf(v *ir.Value) *operand {
 // are transposed into the kernel's order (64 rows of 128 and 128 rows of 2048 elements, public records).
 func (b *builder) transposedRows(x *view, n int64) *view {
 	k, m := x.dims[0], x.dims[1]
-	lanes, groups := b.runtimeLanes(m, k, b.columnsInL2(k, n, b.t.WorkUnit))
+	lanes, groups := b.dynamicLanes(m, k, b.columnsInL2(k, n, b.t.WorkUnit))
 	if lanes == 1 || groups != 1 || m != b.t.Cores*lanes {
 		s := b.temp([]int64{m, k})
 		b.swapCopy(x, s)
