@@ -19,20 +19,21 @@ const (
 	twoStreams     = 0x100000 // source 2 comes by DMA
 )
 
-// Values of dependence.inStep: source 1 is the result of the previous task, read in the order in which that task writes
-// it, so that the two can run side by side.
+// Values of dependence.overlap: source 1 is the result of the previous task, read in the order in which that task
+// writes it, so that the two overlap.
 const (
-	dependNeural = 1
-	dependPlanar = 2
+	overlapNeural = 1
+	overlapPlanar = 2
 )
 
 // dependence is how a task is ordered relative to those before it.
 type dependence struct {
-	source, result           int // configurations of the L2 streams
-	inStep                   int // source 1 comes from the previous task while that task writes it
+	sourceConfig             int // of the L2 streams of sources: alias mask and format
+	resultConfig             int // of the result
+	overlap                  int // source 1 comes from the previous task while that task writes it
 	planarNext, planarBefore bool
-	awaited                  bool // the next neural task waits for this one
-	unread                   bool // no later task waits for the result
+	nextWaits                bool // the next neural task waits for this one
+	noneWaits                bool // no later task waits for the result
 }
 
 // span is a range of bytes in L2, empty unless hi > lo.
@@ -116,12 +117,12 @@ func (d *draft) footprint() footprint {
 	return f
 }
 
-// followsClosely reports whether task i reads source 1 from the previous task in the order in which that task writes
+// overlaps reports whether task i reads source 1 from the previous task in the order in which that task writes
 // it. The extents must be the same and no row or channel may be read more than once. The producer must finish its
 // channels in one output group (recorded chains; inferred from two products). A planar producer must not keep its own
 // source for later tasks (case norm_layer_norm_ax3_1x1x1x64), and a neural one must not read a source that was kept
 // (case select_rrb_1x64x1x1).
-func (c *schedule) followsClosely(i int, f, before *footprint) bool {
+func (c *schedule) overlaps(i int, f, before *footprint) bool {
 	if i == 0 || f.read[0].hi == 0 || before.give.hi == 0 || f.read[0].lo != before.give.lo {
 		return false
 	}
@@ -153,7 +154,7 @@ func (c *schedule) dependencies() {
 	b := scoreboard{schedule: c}
 	for i, d := range c.drafts {
 		if b.issue(i, d) {
-			inStep(d, c.drafts[i-1])
+			tilePipelined(d, c.drafts[i-1])
 		}
 	}
 	c.signals()
@@ -176,12 +177,12 @@ func (c *schedule) signals() {
 	for i := len(c.drafts) - 1; i >= 0; i-- {
 		d := c.drafts[i]
 		if d.ne != nil && d.dst.where == byDMA {
-			d.deps.awaited = next != nil && next.fetches() && next.deps.source&aliasConvRes != 0
+			d.deps.nextWaits = next != nil && next.fetches() && next.deps.sourceConfig&aliasConvRes != 0
 		}
 		kernel := d.does(td.NEMultiply) && d.dst.inter > 1 // of a later product (case chain_block_d512_s128_proj1)
-		d.deps.unread = writesScratch(d) && (kernel || !waits[d.dst.buf])
+		d.deps.noneWaits = writesScratch(d) && (kernel || !waits[d.dst.buf])
 		for u := range d.uses(i) {
-			inTurn := u.role == source1 && d.ne != nil && d.deps.source&aliasAll == 0
+			inTurn := u.role == source1 && d.ne != nil && d.deps.sourceConfig&aliasAll == 0
 			waits[u.buf()] = waits[u.buf()] || u.role != result && !inTurn
 		}
 		if d.ne != nil {
@@ -190,15 +191,15 @@ func (c *schedule) signals() {
 	}
 }
 
-// inStep sets the tiling of two tasks that run in step across the engines. The neural task folds as many rows into a
+// tilePipelined sets the tiling of two tasks of two engines that overlap. The neural task folds as many rows into a
 // unit as its columns leave space for, even if it has fewer rows, and the patch of a planar task before it has the same
 // height (recorded in softmax over rows and over channels). The patch of the maximum that reads a product of
 // case chain_attn_s64_dh64 is also two rows high; the reason is unknown.
-func inStep(d, before *draft) {
+func tilePipelined(d, before *draft) {
 	switch {
 	case d.pe != nil && before.ne != nil:
 		if before.dst.buf.layout != columnAlongRow { // case select_rrb_1x64x1x1
-			before.stepUnits(0)
+			before.pipelinedUnits(0)
 		}
 	case d.does(td.NEPass) && before.pe != nil:
 		rows := before.patch[1]
@@ -210,7 +211,7 @@ func inStep(d, before *draft) {
 			}
 		}
 		before.patch[0] = min(before.patch[0], log2up(d.t.WorkUnit)) // case chain_attn_s256_dh64
-		if s := d.stepUnits(rows); s > 0 {
+		if s := d.pipelinedUnits(rows); s > 0 {
 			before.patch[1] = max(before.patch[1], s)
 		}
 	}
@@ -226,10 +227,10 @@ func (d *draft) rowsBroadcast() bool {
 		(d.src[0].broadcast[axW] || d.src[1].broadcast[axW])
 }
 
-// stepUnits folds the rows of a neural task into units by its columns alone, and at least as many rows as a patch
+// pipelinedUnits folds the rows of a neural task into units by its columns alone, and at least as many rows as a patch
 // before it has (case norm_softmax_a1_1x128x16x16), unless a product or sum has chosen its own shift. It returns the
 // shift.
-func (d *draft) stepUnits(patch int) int {
+func (d *draft) pipelinedUnits(patch int) int {
 	s := min(patch, maxShift)
 	for s < maxShift && d.dst.ext[axW] <= d.t.WorkUnit>>(s+1) {
 		s++

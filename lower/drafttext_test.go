@@ -199,7 +199,8 @@ func (p *printer) planned(d *draft) string {
 	w.add(d.keeps, "keeps source 1")
 	w.add(d.hint != 0, "cache hint %d", d.hint)
 	w.add(d.partial, "partial")
-	w.add(d.deps != dependence{}, "source %#x result %#x step %d", d.deps.source, d.deps.result, d.deps.inStep)
+	deps := &d.deps
+	w.add(*deps != dependence{}, "source %#x result %#x step %d", deps.sourceConfig, deps.resultConfig, deps.overlap)
 	w.add(d.deps.planarBefore, "planar before")
 	w.add(d.deps.planarNext, "planar next")
 	w.add(d.time != 0, "%d us", d.time)

@@ -133,8 +133,8 @@ func (e *encoder) header() {
 	// A buffer that the task names counts as read or written although its DMA is off. A first source that waits for
 	// nothing does not count, nor does one whose second source is in L2 (case less_bool_rr_1x64x1x1).
 	in, out := e.src[0].where, e.dst.where
-	from := in != inL2 && (!e.two || e.src[1].where == byDMA) && (in == named || e.deps.source&aliasAll != 0)
-	to := out != inL2 && (e.deps.awaited || !e.partial && !e.deps.unread)
+	from := in != inL2 && (!e.two || e.src[1].where == byDMA) && (in == named || e.deps.sourceConfig&aliasAll != 0)
+	to := out != inL2 && (e.deps.nextWaits || !e.partial && !e.deps.noneWaits)
 	e.flag(td.SPL, from)
 	e.flag(td.TSR, to)
 	e.flag(td.SPC, from && in != byDMA)
@@ -173,7 +173,7 @@ func (e *encoder) header() {
 	}
 }
 
-// events returns the event words, which follow from the task's position in the schedule. The upper part of the debug mask
+// events returns the event words, which follow from the task's place in the schedule. The upper part of the debug mask
 // is empty for a pass that only copies, and lacks bit 13 for the tables of roots and for reciprocals of sums (all
 // recorded chains; a quotient's reciprocal has it, case binary_real_div_1x1024x1x1).
 func (d *draft) events() (log, debug int) {
@@ -377,8 +377,8 @@ func (e *encoder) l2Streams() {
 	if e.src[0].where == byDMA {
 		put(e, td.SrcType, either(e.keeps || e.rowAgain, td.SourceResident, td.SourceThrough))
 	}
-	e.set(td.SrcDependent, e.deps.inStep)
-	e.set(td.SrcCfgRest, e.deps.source)
+	e.set(td.SrcDependent, e.deps.overlap)
+	e.set(td.SrcCfgRest, e.deps.sourceConfig)
 	e.place(td.L2Src, td.L2SrcCh, td.L2SrcRow, td.L2SrcDepth, td.L2SrcGroup, e.src[0].l2)
 	e.place(td.L2Src2, td.L2Src2Ch, td.L2Src2Row, td.L2Src2Depth, td.L2Src2Group, e.src[1].l2)
 	if e.dst.where == byDMA {
@@ -392,7 +392,7 @@ func (e *encoder) l2Streams() {
 		e.set(td.ResType, typ)
 		e.set(td.ResBfrMode, mode)
 	}
-	e.set(td.ResCfgRest, e.deps.result)
+	e.set(td.ResCfgRest, e.deps.resultConfig)
 	e.place(td.L2Res, td.L2ResCh, td.L2ResRow, td.L2ResDepth, td.L2ResGroup, e.dst.l2)
 }
 

@@ -13,8 +13,8 @@ type resident struct {
 	uses []use
 	def  int // first task that touches it
 	last int // last task that touches it
-	// after is the number of tasks after the last during which it is needed: a task in step with its last reader writes
-	// while that one reads.
+	// after is the number of tasks after the last during which it is needed: a task that overlaps its last reader
+	// writes while that one reads.
 	after int
 	row   int64 // bytes of DRAM that correspond to one row
 	pack  int64 // bytes of L2 that one row takes
@@ -126,7 +126,7 @@ func (r *resident) usesFrom(task int) []use {
 }
 
 // neededAfter returns the number of tasks after the last during which the resident is needed. If a planar task reads it
-// last, a pass over that task's result, which runs in step with it, may not write to the same place
+// last, a pass over that task's result, which overlaps it, may not write to the same place
 // (case norm_softmax_a3_1x8x128x128).
 func (c *schedule) neededAfter(r *resident) int {
 	if i := r.last; i+1 < len(c.drafts) {
@@ -349,11 +349,11 @@ func (c *schedule) placeTransients() {
 			top += two.staged
 		}
 		if d.dst.where == byDMA {
-			// A task in step with the previous one may not take the place of what that task is still fetching
+			// A task that overlaps the previous one may not take the place of what that task is still fetching
 			// (case encoder_conv_idx_c1024_n1024_k1x9_s1_g1024_bias1_same_wmaj).
 			if i > 0 && one.where != byDMA {
 				f, before := d.footprint(), c.drafts[i-1].footprint()
-				if c.followsClosely(i, &f, &before) {
+				if c.overlaps(i, &f, &before) {
 					top = max(top, before.fetch[0].hi, before.fetch[1].hi)
 				}
 			}

@@ -160,9 +160,9 @@ func (d *draft) unitsFromL2() {
 }
 
 // layAcross lays out a source that a neural task keeps for a planar one: its rows are as the planar task needs them,
-// and the units of the neural task are those of tasks in step (case norm_softmax_a1_1x64x8x8).
+// and the units of the neural task are those of tasks that overlap (case norm_softmax_a1_1x64x8x8).
 func layAcross(first *draft, o *operand) {
 	p := &first.src[0].l2
 	p.stride[axH], p.stride[axD], p.stride[axG] = o.l2.stride[axH], o.l2.stride[axD], o.l2.stride[axG]
-	first.stepUnits(0)
+	first.pipelinedUnits(0)
 }

@@ -14,7 +14,7 @@ type inFlight struct {
 	at     int // in the schedule
 	foot   footprint
 	read   bool // a task of the other engine has read its result
-	apart  bool // so has one that is not in step with it
+	apart  bool // so has one that does not overlap it
 	waited bool // a neural task has waited for the neural one before it; one that fetches has waited for the planar one
 }
 
@@ -23,7 +23,7 @@ type issued struct {
 	inFlight
 	first          *operand
 	fetches        bool
-	close          bool // it follows the task before it closely
+	overlaps       bool // it runs beside the task before it, whose result it reads
 	source, result int  // configurations of its L2 streams
 }
 
@@ -43,24 +43,24 @@ var hazards = []hazard{
 // hazard returns what a task adds to the configurations of its sources and of its result.
 type hazard func(b *scoreboard, t *issued) (source, result int)
 
-// issue orders task i, which comes next, after those before it, and enters it. It reports whether the task follows the
-// one before it closely.
-func (b *scoreboard) issue(i int, d *draft) (close bool) {
+// issue orders task i, which comes next, after those before it, and enters it. It reports whether the task overlaps the
+// one before it.
+func (b *scoreboard) issue(i int, d *draft) (overlaps bool) {
 	b.before = b.task
 	b.task = issued{inFlight: inFlight{draft: d, at: i, foot: d.footprint()}, first: &d.src[0], fetches: d.fetches()}
 	t := &b.task
 	t.formats()
-	t.close = b.schedule.followsClosely(i, &t.foot, &b.before.foot)
+	t.overlaps = b.schedule.overlaps(i, &t.foot, &b.before.foot)
 	for _, waits := range hazards {
 		source, result := waits(b, t)
 		t.source |= source
 		t.result |= result
 	}
-	d.deps.source, d.deps.result = t.source, t.result
-	if t.close {
-		d.deps.inStep = dependNeural
+	d.deps.sourceConfig, d.deps.resultConfig = t.source, t.result
+	if t.overlaps {
+		d.deps.overlap = overlapNeural
 		if b.before.foot.planar {
-			d.deps.inStep = dependPlanar
+			d.deps.overlap = overlapPlanar
 		}
 	}
 	if t.foot.planar {
@@ -68,17 +68,17 @@ func (b *scoreboard) issue(i int, d *draft) (close bool) {
 		d.deps.planarBefore = i > 0 && b.before.foot.planar
 		b.neural.read = b.neural.read || b.neural.draft != nil && t.foot.readsResult(&b.neural.foot)
 		b.planar = t.inFlight
-		return t.close
+		return t.overlaps
 	}
 	if p := &b.planar; p.draft != nil {
 		p.waited = p.waited || t.fetches && (t.source|t.result)&(aliasPlanarSrc|aliasPlanarRes) != 0
 		if t.foot.readsResult(&p.foot) {
-			p.read, p.apart = true, p.apart || !t.close || p.at != i-1
+			p.read, p.apart = true, p.apart || !t.overlaps || p.at != i-1
 		}
 	}
 	b.neural = t.inFlight
 	b.neural.waited = i > 0 && t.fetches && t.source&aliasConvSrc != 0
-	return t.close
+	return t.overlaps
 }
 
 // formats sets how the streams are stored.
@@ -100,7 +100,7 @@ func (t *issued) formats() {
 // reads reports whether the task must wait for bytes that task from has written. One number for all channels is waited
 // for, also if there is one channel (case norm_softmax_a1_1x1x1x128).
 func (t *issued) reads(o span, from int) bool {
-	first := t.foot.read[0].meets(o) && (!t.close || from != t.at-1 || t.first.broadcast[axC])
+	first := t.foot.read[0].meets(o) && (!t.overlaps || from != t.at-1 || t.first.broadcast[axC])
 	return first || t.foot.read[1].meets(o)
 }
 
@@ -194,7 +194,7 @@ func (b *scoreboard) fetchesForPlanar(t *issued) (source, result int) {
 // waits for the whole of the planar one (case norm_softmax_a3_1x128x1x1).
 func (b *scoreboard) writesOverPlanarSource(t *issued) (source, result int) {
 	p := &b.planar
-	if t.fetches || t.foot.planar || t.close || p.draft == nil || p.read || t.source&aliasPlanarRes != 0 {
+	if t.fetches || t.foot.planar || t.overlaps || p.draft == nil || p.read || t.source&aliasPlanarRes != 0 {
 		return 0, 0
 	}
 	if t.foot.give.meets(p.foot.read[0]) || t.foot.give.meets(p.foot.read[1]) {

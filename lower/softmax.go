@@ -297,8 +297,8 @@ const longLine = 128
 // softmaxRows emits the softmax of a matrix's rows, which are channels: the numbers to which rows are reduced are side
 // by side in one row, exchanged with the channels, and broadcast along the width (case chain_attn_s64_dh64). Rows of
 // one element are also side by side in scratch (case norm_softmax_a3_1x64x1x1), unless they are more than longLine:
-// then only the differences are, and every other number keeps its channel (case norm_softmax_a3_1x256x1x1 to case
-// norm_softmax_a3_1x1024x1x1). A result that is the kernel of a dynamic matmul is written in the kernel's order.
+// then only the differences are, and every other number keeps its channel (case norm_softmax_a3_1x256x1x1 to
+// case norm_softmax_a3_1x1024x1x1). A result that is the kernel of a dynamic matmul is written in the kernel's order.
 func softmaxRows(b *builder, s *softmax) error {
 	x, dst := rowsOf(s.x, asRows(matrixOf(s.x))), rowsOf(s.dst, asRows(matrixOf(s.dst)))
 	n, w := x.dims[0], x.dims[1]
