@@ -7,8 +7,8 @@ import (
 	"github.com/zinc-compiler/zinc/ir"
 )
 
-// runtimeProduct decodes a matrix product of two runtime values of rank 4, [B, H, M, K] by [B, H, K, N], in fp16.
-func runtimeProduct(op *ir.Op) (ir.MatMul, bool) {
+// dynamicMatMul decodes a matrix product of two runtime values of rank 4, [B, H, M, K] by [B, H, K, N], in fp16.
+func dynamicMatMul(op *ir.Op) (ir.MatMul, bool) {
 	if op == nil || !op.Is(ir.OpMatMul) {
 		return ir.MatMul{}, false
 	}
@@ -52,7 +52,7 @@ func groupQueries(e *edit) {
 		e.groupAttention()
 		return
 	}
-	a, ok := runtimeProduct(e.op)
+	a, ok := dynamicMatMul(e.op)
 	if !ok || a.TransposeX {
 		e.not()
 	}
@@ -162,7 +162,7 @@ func (e *edit) attentionAt() *attention {
 		}
 		a.scale = 1 / math.Sqrt(float64(q.Type.Shape[3]))
 	} else {
-		m, ok := runtimeProduct(e.op)
+		m, ok := dynamicMatMul(e.op)
 		soft := e.sole(e.op.Arg(ir.ParamX), ir.OpSoftmax)
 		if !ok || m.TransposeX || m.TransposeY || soft == nil {
 			return nil
@@ -170,7 +170,7 @@ func (e *edit) attentionAt() *attention {
 		axis, _ := ir.ArgInt(soft, ir.ParamAxis)
 		v = e.op.Arg(ir.ParamY)
 		product := a.scores(e, soft.Arg(ir.ParamX))
-		if m, ok = runtimeProduct(product); !ok || m.TransposeX || (axis != -1 && axis != 3) {
+		if m, ok = dynamicMatMul(product); !ok || m.TransposeX || (axis != -1 && axis != 3) {
 			return nil
 		}
 		q, k, flip = product.Arg(ir.ParamX), product.Arg(ir.ParamY), !m.TransposeY
