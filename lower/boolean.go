@@ -118,7 +118,7 @@ func lowerCompare(b *builder, op *ir.Op) error {
 	if err != nil {
 		return err
 	}
-	if op.Is(ir.OpLess) && takesLines(op) && b.isColumn(xs.dims) {
+	if op.Is(ir.OpLess) && takesColumnVectors(op) && b.isColumnVector(xs.dims) {
 		b.lessOfColumns(weights.Steps(0, is.below, is.at, is.above), xs, ys, b.boolResult(op.Results[0]))
 		return nil
 	}
@@ -260,7 +260,7 @@ func lowerSelect(b *builder, op *ir.Op) error {
 			dims = broadcastDims(dims, tensorDims(v.Type))
 		}
 		terms[i] = b.temp(dims)
-		if takesLines(op) {
+		if takesColumnVectors(op) {
 			terms[i] = b.between(dims)
 		}
 		if err := b.side(cond, v, terms[i]); err != nil {

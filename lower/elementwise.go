@@ -22,7 +22,7 @@ func (b *builder) pointwiseAs(make func(channels int64) *draft, srcs []*view, ds
 	adjust func(first, second *operand)) {
 	alongRow := func(s *view) bool { return s.buf.layout == columnAlongRow }
 	if alongRow(dst) || slices.ContainsFunc(srcs, alongRow) {
-		b.onLines(make, srcs, dst)
+		b.onColumnVectors(make, srcs, dst)
 		return
 	}
 	n, err := newNest(append(append([]*view(nil), srcs...), dst)...)
@@ -225,7 +225,7 @@ func quotient(b *builder, o *operands) error {
 		return err
 	}
 	r := b.temp(y.dims)
-	if takesLines(o.op) {
+	if takesColumnVectors(o.op) {
 		r = b.between(y.dims)
 	}
 	b.useTable(o.op, recip)

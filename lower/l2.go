@@ -92,11 +92,11 @@ func (c *schedule) keepInL2() {
 	taken.setFloors()
 }
 
-// readWith reports whether a planar task reads both residents and both are lines, or columns of single elements
-// (case norm_softmax_a3_1x512x1x1; two matrices may begin on one bank, case chain_branch_d256_s64).
+// readWith reports whether a planar task reads both residents and both are column vectors along a row, or with a row
+// for each element (case norm_softmax_a3_1x512x1x1; two matrices may begin on one bank, case chain_branch_d256_s64).
 func (r *resident) readWith(o *resident) bool {
 	a, b := r.bufs[0], o.bufs[0]
-	if !(a.layout == columnAlongRow && b.layout == columnAlongRow) && !(a.singles() && b.singles()) {
+	if !(a.layout == columnAlongRow && b.layout == columnAlongRow) && !(a.rowsOfOne() && b.rowsOfOne()) {
 		return false
 	}
 	from := max(r.def, o.def)
@@ -223,8 +223,8 @@ func (r *resident) writer() *draft {
 	return r.uses[0].d
 }
 
-// weight is bytes times tasks. A line that the neural engine writes counts as the column that it represents
-// (case select_rrb_1x64x1x1).
+// weight is bytes times tasks. A column vector along a row that the neural engine writes counts as with a row for each
+// element (case select_rrb_1x64x1x1).
 func (r *resident) weight(t *target.Table) int64 {
 	n := r.size
 	if buf := r.bufs[0]; buf.layout == columnAlongRow && r.uses[0].d.pe == nil {
@@ -365,11 +365,11 @@ func (c *schedule) placeTransients() {
 	}
 }
 
-// place finds the lowest address from least on for r that no live buffer takes. A line that a planar task reads
-// together with another line is placed on other banks (case floor_r_1x512x1x1).
+// place finds the lowest address from least on for r that no live buffer takes. A column vector along a row that a
+// planar task reads together with another one is placed on other banks (case floor_r_1x512x1x1).
 func place(t *target.Table, r *resident, live []*resident, least int64) int64 {
 	at := lowest(live, r.size, least)
-	if r.bufs[0].layout != columnAlongRow && !r.bufs[0].singles() {
+	if r.bufs[0].layout != columnAlongRow && !r.bufs[0].rowsOfOne() {
 		return at // no bank matters
 	}
 	for _, l := range live {

@@ -135,12 +135,12 @@ type builder struct {
 type reading struct {
 	n     int    // uses
 	last  *ir.Op // that reads it
-	whole bool   // some operation reads it without accepting lines
+	whole bool   // some operation reads it without accepting column vectors along a row
 }
 
 // countReads adds what op reads.
 func (b *builder) countReads(op *ir.Op) {
-	whole := !takesLines(op)
+	whole := !takesColumnVectors(op)
 	op.Operands(func(_ *ir.Param, v *ir.Value) {
 		r := b.read[v]
 		b.read[v] = reading{n: r.n + 1, last: op, whole: r.whole || whole}
@@ -322,13 +322,13 @@ func (b *builder) resultOf(v *ir.Value) *view {
 		b.vals[v] = s
 		return s
 	}
-	s := b.valueTemp(v, takesLines(b.op))
+	s := b.valueTemp(v, takesColumnVectors(b.op))
 	b.vals[v] = s
 	return s
 }
 
-// valueTemp returns a view in scratch for a value, which may be a line if its writer and all its readers are
-// elementwise.
+// valueTemp returns a view in scratch for a value, which may be a column vector along a row if its writer and all its
+// readers are elementwise.
 func (b *builder) valueTemp(v *ir.Value, elementwise bool) *view {
 	if dims := tensorDims(v.Type); !elementwise || b.read[v].whole || b.outs[v] != nil {
 		return b.temp(dims)

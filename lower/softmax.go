@@ -290,15 +290,16 @@ func softmaxRowsFit(b *builder, s *softmax) error {
 	return nil
 }
 
-// longLine is the most single numbers that a softmax has side by side in scratch (128 are,
+// maxSideBySide is the most single numbers that a softmax has side by side in scratch (128 are,
 // case norm_softmax_a3_1x128x1x1; 256 are not, case norm_softmax_a3_1x256x1x1, case chain_attn_s256_dh64).
-const longLine = 128
+const maxSideBySide = 128
 
 // softmaxRows emits the softmax of a matrix's rows, which are channels: the numbers to which rows are reduced are side
 // by side in one row, exchanged with the channels, and broadcast along the width (case chain_attn_s64_dh64). Rows of
-// one element are also side by side in scratch (case norm_softmax_a3_1x64x1x1), unless they are more than longLine:
-// then only the differences are, and every other number keeps its channel (case norm_softmax_a3_1x256x1x1 to
-// case norm_softmax_a3_1x1024x1x1). A result that is the kernel of a dynamic matmul is written in the kernel's order.
+// one element are also side by side in scratch (case norm_softmax_a3_1x64x1x1), unless they are more than
+// maxSideBySide: then only the differences are, and every other number keeps its channel
+// (case norm_softmax_a3_1x256x1x1 to case norm_softmax_a3_1x1024x1x1). A result that is the kernel of a dynamic matmul
+// is written in the kernel's order.
 func softmaxRows(b *builder, s *softmax) error {
 	x, dst := rowsOf(s.x, asRows(matrixOf(s.x))), rowsOf(s.dst, asRows(matrixOf(s.dst)))
 	n, w := x.dims[0], x.dims[1]
@@ -316,7 +317,7 @@ func softmaxRows(b *builder, s *softmax) error {
 	if w == 1 {
 		powers, differences, steps, dims, powerDims = line, line, 1, sumDims, sumDims
 	}
-	long := n > longLine
+	long := n > maxSideBySide
 	if long {
 		sums, sumDims = column, []int64{n, 1}
 	}

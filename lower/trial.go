@@ -39,7 +39,7 @@ func (l *limits) drafts(r *Rule, op *ir.Op) (*builder, error) {
 	b := newBuilder(&Segment{Codec: trialCodec(l.t)}, l.t, &weights.Section{})
 	b.trial, b.op, b.rule = true, op, r.Name
 	op.Operands(func(_ *ir.Param, v *ir.Value) {
-		b.read[v] = reading{whole: b.read[v].whole || !takesLines(op)}
+		b.read[v] = reading{whole: b.read[v].whole || !takesColumnVectors(op)}
 		if !v.IsConst() {
 			buf, _ := b.port(v, inPort, "", BarFirstPort)
 			b.giveInput(v, buf)

@@ -7,13 +7,13 @@ import (
 	"github.com/zinc-compiler/zinc/layout/weights"
 )
 
-// Lines. A column is a tensor of single elements along the channels, each of which takes a granule of L2. Between
-// elementwise tasks it is stored along one row instead: tasks exchange channels and width as they write it, and planar
-// tasks exchange them as they read it (case floor_r_1x512x1x1, case select_rrb_1x64x1x1, public records of real_div
-// before floor).
+// A column vector is a tensor of single elements along the channels, each of which takes a granule of L2. Between
+// elementwise tasks it is stored along one row instead (columnAlongRow): tasks exchange channels and width as they
+// write it, and planar tasks exchange them as they read it (case floor_r_1x512x1x1, case select_rrb_1x64x1x1, public
+// records of real_div before floor).
 
-// isColumn reports whether tasks can handle a tensor as a column.
-func (b *builder) isColumn(dims []int64) bool {
+// isColumnVector reports whether tasks can handle a tensor as a column vector.
+func (b *builder) isColumnVector(dims []int64) bool {
 	at := len(dims) - 3
 	if at < 0 {
 		return false
@@ -26,10 +26,10 @@ func (b *builder) isColumn(dims []int64) bool {
 		n*b.t.L2Granule <= b.t.L2Bytes/16
 }
 
-// between returns a view in scratch for a tensor that only elementwise tasks write and read: a line if the tensor is
-// a column.
+// between returns a view in scratch for a tensor that only elementwise tasks write and read: along one row if the
+// tensor is a column vector.
 func (b *builder) between(dims []int64) *view {
-	if !b.isColumn(dims) {
+	if !b.isColumnVector(dims) {
 		return b.temp(dims)
 	}
 	at := len(dims) - 3
@@ -43,8 +43,8 @@ func (b *builder) between(dims []int64) *view {
 	return s
 }
 
-// takesLines reports whether the tasks of an operation are elementwise on tensors of one shape.
-func takesLines(op *ir.Op) bool {
+// takesColumnVectors reports whether the tasks of an operation are elementwise on tensors of one shape.
+func takesColumnVectors(op *ir.Op) bool {
 	switch {
 	case op.Is(ir.OpSelect, ir.OpRelu, ir.OpAbs, ir.OpSquare, ir.OpRelu6, ir.OpFloor, ir.OpCeil, ir.OpSign):
 	case binaries[op.Def.Operation].scalar != nil, binaries[op.Def.Operation].table != "":
@@ -83,7 +83,7 @@ func takesNumber(op *ir.Op, v *ir.Value, first bool) bool {
 	return ok
 }
 
-// column returns a column as an operand whose elements are channels.
+// column returns a column vector as an operand whose elements are channels.
 func (b *builder) column(s *view) *operand {
 	if s.buf.layout == columnAlongRow {
 		o := &operand{buf: s.buf, off: s.off, swap: true, ext: [5]int64{1, 1, s.elems(), 1, 1}}
@@ -100,8 +100,8 @@ func (b *builder) column(s *view) *operand {
 	return n.operand(0)
 }
 
-// onLines emits a task on columns, some of which are lines.
-func (b *builder) onLines(make func(channels int64) *draft, srcs []*view, dst *view) {
+// onColumnVectors emits a task on column vectors, some of them along a row.
+func (b *builder) onColumnVectors(make func(channels int64) *draft, srcs []*view, dst *view) {
 	c := dst.elems()
 	var two *operand
 	one, out := b.column(srcs[0]), b.column(dst)
