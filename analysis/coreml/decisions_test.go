@@ -456,19 +456,25 @@ func (p *Plan) costs(g []dumpRow) bool {
 	return cheapest(steps, &moves).best.MS() == p.Gain.Best
 }
 
-// TestEstimates compares the estimates of every dumped operation with the framework's own.
-func TestEstimates(t *testing.T) {
+// readEstimates reads the graphs whose estimates were dumped.
+func readEstimates(t *testing.T) [][]dumpRow {
+	t.Helper()
 	number := func(text string) float64 {
 		if x, err := strconv.ParseFloat(text, 64); err == nil {
 			return x
 		}
 		return math.NaN()
 	}
-	graphs := readDump(t, "estimates-m4.tsv", func(get func(string) string) dumpRow {
+	return readDump(t, "estimates-m4.tsv", func(get func(string) string) dumpRow {
 		return dumpRow{model: get("model"), set: get("set"), op: get("operation"), in: shapes(get("in_shapes")),
 			out: get("out_shape"), attributes: get("attributes"), reason: get("reason_engine"),
 			ms: [3]float64{number(get("est_ane_ms")), number(get("est_bnns_ms")), number(get("est_classic_ms"))}}
 	})
+}
+
+// TestEstimates compares the estimates of every dumped operation with the framework's own.
+func TestEstimates(t *testing.T) {
+	graphs := readEstimates(t)
 	read, within, far := 0, 0, 0
 	for _, g := range graphs {
 		p := write(g).program(t, "ios18")

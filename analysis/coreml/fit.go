@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"gonum.org/v1/gonum/stat"
 
@@ -57,7 +58,12 @@ const baseTolerance = 0.001
 func FitRates(base *Rules, observed []Observation) *Fit {
 	rules := *base
 	rules.Rates = nil
-	f := &fitter{base: base, table: newTable(base), fit: &Fit{Rules: &rules}}
+	f := &fitter{base: base, table: newTable(base), known: map[string][][]*Rate{}, fit: &Fit{Rules: &rules}}
+	for _, name := range builtIn {
+		for operation, rates := range newTable(builtInRules(name)).rates {
+			f.known[operation] = append(f.known[operation], rates)
+		}
+	}
 	kinds, others := f.group(observed)
 	for _, k := range kinds {
 		if rates := f.kind(k.operation, k.samples, f.table.rates[k.operation]); rates != nil {
@@ -73,6 +79,7 @@ func FitRates(base *Rules, observed []Observation) *Fit {
 type fitter struct {
 	base  *Rules
 	table *table
+	known map[string][][]*Rate // of all built-in rules, whose conditions are tried too
 	fit   *Fit
 }
 
@@ -128,19 +135,21 @@ type class struct {
 	about       string // of the interval, for the source
 }
 
-// kind fits the rates of an operation: one, or those of the base's conditions, or of intervals of a measure. It returns
-// the base's if the estimates follow none.
+// kind fits the rates of an operation: one, or those of the conditions of the base or of other known rules, or of
+// intervals of a measure. It returns the base's if the estimates follow none.
 func (f *fitter) kind(operation string, all []sample, base []*Rate) []Rate {
 	structures := [][]class{{{samples: all, base: first0(base)}}}
-	if len(base) > 1 {
-		structures = append(structures, partition(all, base))
+	for _, rates := range append([][]*Rate{base}, f.known[operation]...) {
+		if len(rates) > 1 {
+			structures = append(structures, partition(all, rates))
+		}
 	}
 	if s := intervals(all, base); s != nil {
 		structures = append(structures, s)
 	}
 	best := math.Inf(1)
 	for _, classes := range structures {
-		rates, groups, worst := f.classes(operation, classes)
+		rates, groups, worst := classRates(operation, classes)
 		if worst <= FitTolerance {
 			f.fit.Groups = append(f.fit.Groups, groups...)
 			return rates
@@ -181,11 +190,9 @@ func partition(all []sample, base []*Rate) []class {
 		classes[i] = class{when: r.When, maybe: r.Maybe, base: r, about: r.When.String()}
 	}
 	for _, s := range all {
-		for i, r := range base {
-			if r.When.holds(&s.Row.work) {
-				classes[i].samples = append(classes[i].samples, s)
-				break
-			}
+		if r := applying(base, &s); r != nil {
+			i := slices.Index(base, r)
+			classes[i].samples = append(classes[i].samples, s)
 		}
 	}
 	return classes
@@ -208,17 +215,20 @@ func candidates(base *Rate, b Backend) (out []Measure) {
 	return out
 }
 
-// classes fits each class; one without observations keeps the base's rate. worst is the largest relative error.
-func (f *fitter) classes(operation string, classes []class) (rates []Rate, groups []FitGroup, worst float64) {
+// classRates fits each class; one without observations keeps the base's rate. worst is the largest relative error.
+func classRates(operation string, classes []class) (rates []Rate, groups []FitGroup, worst float64) {
 	for i := range classes {
 		c := &classes[i]
 		if len(c.samples) == 0 {
-			rates = append(rates, f.kept([]*Rate{c.base}, "not")...)
+			r := *c.base
+			r.Source = "not in the dump: " + r.Source
+			rates = append(rates, r)
 			continue
 		}
 		r := &Rate{Operation: operation, When: c.when, Maybe: c.maybe}
 		g := FitGroup{Rate: r, Count: len(c.samples)}
 		most := 0.0
+		var assumed []string
 		for b := range NumBackends {
 			var off float64
 			r.Times[b], off = c.times(b)
@@ -226,13 +236,17 @@ func (f *fitter) classes(operation string, classes []class) (rates []Rate, group
 			if !math.IsNaN(off) {
 				most = max(most, off)
 			}
-			if r.Times[b] == nil && c.base != nil {
+			if r.Times[b] == nil && c.base != nil && c.base.Times[b] != nil {
 				r.Times[b] = c.base.Times[b]
+				assumed = append(assumed, b.String())
 			}
 		}
 		r.Source = diag.Count(len(c.samples), "estimate", "estimates") + ": within " + percentText(most)
 		if c.about != "" && c.about != "-" {
 			r.Source += "; " + c.about
+		}
+		if assumed != nil {
+			r.Source += "; " + strings.Join(assumed, ", ") + " not in the dump"
 		}
 		worst = max(worst, most)
 		rates, groups = append(rates, *r), append(groups, g)
@@ -439,7 +453,8 @@ func classesOf(cuts [][]sample, edge Measure, base []*Rate) []class {
 	classes := make([]class, len(cuts))
 	for i, c := range cuts {
 		low, high := c[0].work[edge], c[len(c)-1].work[edge]
-		x := class{samples: c, base: first0(base), about: fmt.Sprintf("%s %.4g to %.4g", edge, low, high)}
+		about := fmt.Sprintf("%s %.4g to %.4g", edge, low, high)
+		x := class{samples: c, base: applying(base, &c[len(c)/2]), about: about}
 		if i > 0 {
 			before := cuts[i-1]
 			x.maybe = append(x.maybe, Condition{edge, ">", digits(before[len(before)-1].work[edge], 5, math.Floor)})
@@ -452,6 +467,16 @@ func classesOf(cuts [][]sample, edge Measure, base []*Rate) []class {
 		classes[i] = x
 	}
 	return classes
+}
+
+// applying returns the first of the rates that applies to an observation, or nil.
+func applying(rates []*Rate, s *sample) *Rate {
+	for _, r := range rates {
+		if r.When.holds(&s.Row.work) {
+			return r
+		}
+	}
+	return nil
 }
 
 // between returns a number between two, with few digits.
