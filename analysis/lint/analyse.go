@@ -27,6 +27,7 @@ type analysis struct {
 	calm bool
 	// repaired are the results that are clipped, with the range that their readers get.
 	repaired map[*ir.Value]Interval
+	summed   map[*ir.Value]bool // with light: the ranges that come from a product
 }
 
 // function is what is known of a function whatever its ranges.
@@ -37,6 +38,8 @@ type function struct {
 	consts  map[*ir.Const]Interval
 	uses    *ir.ValueMap[[]*ir.Op]
 	ops     []*ir.Op // in order, those of nested blocks before their own
+	// light omits NaN, large constants, and what would need them (Known).
+	light bool
 }
 
 // valueRange is the range of a value.
@@ -49,14 +52,18 @@ func (a *analysis) setRange(v *ir.Value, stored, raw Interval) {
 // analyse judges a function whose operations have places. inputs maps parameters to their ranges; a parameter without
 // an entry has the range of its type, a state that of what the function writes to it.
 func analyse(f *ir.Func, inputs map[string]Interval) *analysis {
+	a := newFunction(f).prepare(inputs)
+	a.body()
+	return a
+}
+
+func newFunction(f *ir.Func) *function {
 	n := ir.Number(f.Body)
 	of := &function{
 		fn: f, numbers: n, folded: ir.NewValueMap[*ir.Const](n), consts: map[*ir.Const]Interval{}, uses: ir.Uses(f),
 	}
 	of.order(f.Body)
-	a := of.prepare(inputs)
-	a.body()
-	return a
+	return of
 }
 
 // calmly judges the function again, with NaN omitted and findings repaired.
@@ -127,6 +134,8 @@ func (a *analysis) op(op *ir.Op) {
 	var rs []Interval
 	c := &call{a: a, op: op, engine: op.Place.Unit == ir.Engine}
 	switch f := transfers[op.Def.Operation]; {
+	case a.light && a.opaque(op):
+		rs = c.unknown()
 	case op.Is(ir.OpCond) && len(op.Blocks) == 2:
 		rs = a.branches(op)
 	case op.Is(ir.OpWhileLoop) && len(op.Blocks) == 2:
@@ -157,10 +166,14 @@ func (a *analysis) op(op *ir.Op) {
 		if v.Type.Kind != ir.Tensor {
 			r = interval.All
 		}
-		if a.calm && v.Type.Kind == ir.Tensor {
+		if (a.calm || a.light) && v.Type.Kind == ir.Tensor {
 			r.NaN = false
 		}
-		a.setRange(v, storedRange(op, v.Type.DType, r, c.running), r)
+		stored := storedRange(op, v.Type.DType, r, c.running)
+		if a.light {
+			stored = a.learn(op, v, stored)
+		}
+		a.setRange(v, stored, r)
 	}
 	a.repair(op)
 	if s, v := stateOf(op); v != nil {
@@ -272,7 +285,9 @@ func (a *analysis) Range(v *ir.Value) Interval {
 func (f *function) constOf(k *ir.Const) Interval {
 	r, ok := f.consts[k]
 	if !ok {
-		r = interval.OfConst(k)
+		if r = interval.All; !f.light || k.Assumed == nil && k.Elems() <= knownElems {
+			r = interval.OfConst(k)
+		}
 		f.consts[k] = r
 	}
 	return r
