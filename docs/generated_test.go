@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/zinc-compiler/zinc/analysis/lint"
+	"github.com/zinc-compiler/zinc/analysis/reported"
 	"github.com/zinc-compiler/zinc/cmd/zinc/cli"
 	"github.com/zinc-compiler/zinc/inspect/explain"
 	"github.com/zinc-compiler/zinc/ir"
@@ -29,6 +30,7 @@ var parts = []struct {
 	{"registers.md", "fields", writeFields},
 	{"lint.md", "lint-rules", writeLintRules},
 	{"lint.md", "lint-unmodelled", writeUnmodelled},
+	{"reported.md", "reports", writeReports},
 	{"ARCHITECTURE.md", "passes", writePasses},
 	{"ARCHITECTURE.md", "rules", writeRules},
 	{"ARCHITECTURE.md", "planners", writePlanners},
@@ -139,6 +141,25 @@ func writeLintRules(w *bytes.Buffer) {
 		fmt.Fprintf(w, "### %s\n\n%s\n\n%s\n\nInstead: %s\n\n"+
 			"Source of the figure: %s. Holds for %s. Shown by the %s.\n",
 			r.Name, r.Doc, r.Why, r.Instead, r.Source, r.Holds, r.By)
+	}
+}
+
+// writeReports prints the rules about reported failures, each with its reports.
+func writeReports(w *bytes.Buffer) {
+	for i, r := range reported.Table() {
+		if i > 0 {
+			fmt.Fprintln(w)
+		}
+		fmt.Fprintf(w, "### %s\n\nPattern: %s. Effect: %s.\n\n", r.Rule, r.Pattern, r.Effect)
+		for _, x := range r.Reports {
+			fmt.Fprintf(w, "- [%s](%s), %s: %s.\n", x.ID, x.Link, x.Where(), x.Says)
+		}
+		switch {
+		case r.Recipe != "":
+			fmt.Fprintf(w, "\nInstead: %s; recipe `%s` of `zinc explain`.\n", r.Instead, r.Recipe)
+		case r.Instead != "":
+			fmt.Fprintf(w, "\nInstead: %s.\n", r.Instead)
+		}
 	}
 }
 

@@ -390,9 +390,8 @@ func (p *printer) run(x *Finding) {
 	p.line("  run: %s", p.o.Join(words))
 }
 
-// SARIF writes the findings as a log with one run per target. Findings that fail the command under failOn are errors.
-func SARIF(w io.Writer, model, version string, reports []*Report, failOn string) error {
-	var runs []sarif.Run
+// SARIF returns the findings as one run per target. Findings that fail the command under failOn are errors.
+func SARIF(model, version string, reports []*Report, failOn string) (runs []sarif.Run) {
 	for _, r := range reports {
 		run := sarif.Run{
 			Tool:       "zinc",
@@ -410,7 +409,7 @@ func SARIF(w io.Writer, model, version string, reports []*Report, failOn string)
 		}
 		runs = append(runs, run)
 	}
-	return sarif.Write(w, runs...)
+	return runs
 }
 
 func (x *Finding) sarif(model, function, failOn string) sarif.Finding {

@@ -29,7 +29,7 @@ func WriteAnswer(w io.Writer, d *Document, all string) error {
 	r := d.Report
 	fmt.Fprintf(&b, "%s, function %s, target %s, precision %s\n", d.Model, r.Function, r.Target, r.Precision)
 	answerTime(&b, d)
-	answerPlaces(&b, r)
+	answerPlaces(&b, d)
 	answerCoreML(&b, d)
 	if r.Estimate != nil {
 		answerAdvised(&b, d)
@@ -110,7 +110,8 @@ func asFP16(r *compile.Report) string {
 }
 
 // answerPlaces writes the shares of the engine.
-func answerPlaces(b *bytes.Buffer, r *compile.Report) {
+func answerPlaces(b *bytes.Buffer, d *Document) {
+	r := d.Report
 	fmt.Fprintf(b, "\n%d of %s on the engine (%.3g %%)", r.EngineOps, diag.Count(r.EngineOps+r.CPUOps, "operation",
 		"operations"), Percent(int64(r.EngineOps), int64(r.CPUOps)))
 	if macs := r.EngineMACs + r.CPUMACs; macs > 0 {
@@ -118,9 +119,17 @@ func answerPlaces(b *bytes.Buffer, r *compile.Report) {
 	}
 	fmt.Fprintf(b, "; %s, %s\n", diag.Count(r.Dispatches, "dispatch", "dispatches"),
 		diag.Count(r.CPUCalls, "call of the CPU", "calls of the CPU"))
+	if d.Refused > 0 {
+		fmt.Fprintf(b, "%s\n", InRecords(d.Refused))
+	}
 	if r.Tasks > 0 {
 		fmt.Fprintf(b, "tasks of kinds recorded from Apple's compiler: %d of %d\n", r.Attested, r.Tasks)
 	}
+}
+
+// InRecords says how many of the operations on the engine are in a form that Apple's compiler refused.
+func InRecords(n int) string {
+	return fmt.Sprintf("of them %d: engine in zinc; Apple's compiler refused this form in records", n)
 }
 
 func answerAdvised(b *bytes.Buffer, d *Document) {

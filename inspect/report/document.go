@@ -22,6 +22,8 @@ type Document struct {
 	Advice     []Advice    `json:"advice,omitempty"`     // what to change, the largest saving first
 	Search     *Search     `json:"search,omitempty"`     // how changes were looked for, nil if they were not
 	CoreML     *CoreML     `json:"coreml,omitempty"`     // where Core ML itself would run it, nil if not forecast
+	// Refused counts the operations on the engine in a form that Apple's compiler refused in records.
+	Refused int `json:"refused_in_records,omitempty"`
 	// Explain returns the command that explains what to write instead of an operation
 	// on the CPU, or nil if there is none.
 	Explain func(o *compile.OpReport) string `json:"-"`

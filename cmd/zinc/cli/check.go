@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/zinc-compiler/zinc/analysis/reported"
 	"github.com/zinc-compiler/zinc/compile"
 	"github.com/zinc-compiler/zinc/inspect/advice"
 	"github.com/zinc-compiler/zinc/inspect/explain"
@@ -66,6 +67,11 @@ before. --cpu lists only the operations on the CPU. Targets that zinc cannot wri
 programs for can be checked too, without times: their published limits and gates are used
 with the rules of h13. If no container has room for a model, its tasks are estimated as
 parts of several, and the exit status is 1: zinc split cuts the model.
+
+Public reports about Apple's compiler and runtime that apply to the model come last, apart
+from zinc's own verdict: statement, effect, chips, link, and what to write instead
+(docs/reported.md). Operations on the engine in a form that Apple's compiler refused in
+records are counted apart in the share, and listed with --all.
 
 --report writes the reports of the compile command, for one target: with tasks and
 estimates if zinc can write programs for it, otherwise only the placement. A report on
@@ -159,6 +165,10 @@ type targetResult struct {
 	Violations []report.Violation `json:"violations,omitempty"` // budgets that were exceeded
 	// Explain has an element for each operation that the engine refuses.
 	Explain []suggestion `json:"explain,omitempty"`
+	// Reported are the public reports about Apple's compiler and runtime that apply.
+	Reported []*reported.Finding `json:"reported,omitempty"`
+	// RefusedInRecords counts the operations on the engine in a form that Apple's compiler refused in records.
+	RefusedInRecords int `json:"refused_in_records,omitempty"`
 
 	exceeds error // of Exceeds
 }
@@ -271,6 +281,7 @@ func (c *checkCommand) place(ctx context.Context, f *compileFlags, path string, 
 	if c.advises() {
 		source = ir.CloneProgram(m.Program)
 	}
+	others := reported.Find(m.Program, reported.Options{Records: o.Target.TD != 0})
 	rep, err := c.report(ctx, m.Program, o)
 	exceeds := err
 	if compile.Exceeds(err) && c.budgets.compiles() == "" {
@@ -298,6 +309,7 @@ func (c *checkCommand) place(ctx context.Context, f *compileFlags, path string, 
 		t.Assumed = append(t.Assumed, f.String())
 	}
 	rep.Timings = nil // not a fact about the model
+	t.Reported, t.RefusedInRecords = reported.OnEngine(others, rep)
 	if c.advises() && rep.Estimate != nil {
 		found, err := c.advise(ctx, f, source, rep, o)
 		if err != nil {
@@ -461,6 +473,9 @@ func (c *checkCommand) text(w io.Writer, r *checkResult, t *targetResult) error 
 	if err := report.WriteAnswer(w, c.document(r.Model, t), shellLine(append(all, "--all"))); err != nil {
 		return err
 	}
+	if err := reported.WriteText(w, reported.Public(t.Reported), false); err != nil {
+		return err
+	}
 	if len(t.Violations) > 0 {
 		fmt.Fprintln(w)
 	}
@@ -490,6 +505,7 @@ func (c *checkCommand) document(model string, t *targetResult) *report.Document 
 		Advice:     t.Advice,
 		Search:     t.Search,
 		CoreML:     t.CoreML,
+		Refused:    t.RefusedInRecords,
 		Explain:    newExplains(c.path, c.flags, t.Report).command,
 	}
 }

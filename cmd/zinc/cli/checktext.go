@@ -8,6 +8,7 @@ import (
 	"slices"
 	"text/tabwriter"
 
+	"github.com/zinc-compiler/zinc/analysis/reported"
 	"github.com/zinc-compiler/zinc/compile"
 	"github.com/zinc-compiler/zinc/inspect/report"
 	"github.com/zinc-compiler/zinc/internal/diag"
@@ -23,6 +24,9 @@ func (t *targetResult) text(w io.Writer, model string, cpu bool, order string) e
 		fmt.Fprintf(w, "%d of %d multiply-accumulates, %.4g %%\n", t.EngineMACs, macs, t.EngineMACsPercent)
 	} else {
 		fmt.Fprintln(w, "no multiply-accumulates")
+	}
+	if t.RefusedInRecords > 0 {
+		fmt.Fprintf(w, "%s\n", report.InRecords(t.RefusedInRecords))
 	}
 	if t.Transfers > 0 {
 		fmt.Fprintf(w, "%s done in transfers to and from the engine\n", diag.Count(t.Transfers, "conversion is",
@@ -42,6 +46,9 @@ func (t *targetResult) text(w io.Writer, model string, cpu bool, order string) e
 			fmt.Fprintf(w, "  %s, line %d: %s, %d bytes stored, %d streamed; %s\n", c.Name, c.Line, c.Form, c.Stored,
 				c.Streamed, c.Why)
 		}
+	}
+	if err := reported.WriteText(w, t.Reported, true); err != nil {
+		return err
 	}
 	if len(t.Violations) > 0 {
 		fmt.Fprintln(w)

@@ -19,6 +19,7 @@ import (
 	"github.com/zinc-compiler/zinc/analysis/lint"
 	"github.com/zinc-compiler/zinc/analysis/lint/interval"
 	"github.com/zinc-compiler/zinc/analysis/lint/witness"
+	"github.com/zinc-compiler/zinc/analysis/reported"
 	"github.com/zinc-compiler/zinc/analysis/verify"
 	"github.com/zinc-compiler/zinc/compile"
 	"github.com/zinc-compiler/zinc/internal/atomicfile"
@@ -26,6 +27,7 @@ import (
 	"github.com/zinc-compiler/zinc/internal/filename"
 	"github.com/zinc-compiler/zinc/internal/jsonform"
 	"github.com/zinc-compiler/zinc/internal/npy"
+	"github.com/zinc-compiler/zinc/internal/sarif"
 	"github.com/zinc-compiler/zinc/internal/values"
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/runtime/sim/interp"
@@ -42,6 +44,7 @@ type lintCommand struct {
 	failOn            string
 	inputs            string
 	work              int64
+	reports           bool
 	opened            []io.Closer // open models; the models cut out of them share their constants
 	flags             *pflag.FlagSet
 }
@@ -76,13 +79,29 @@ state that the application fills. NAME may be a pattern with * and ?. Targets
 that zinc cannot write programs for are placed by their own limits and computed with the
 arithmetic of h13.
 
+Public reports about Apple's compiler and runtime that apply to MODEL come last, apart
+from the findings, with link, chips, systems, and what to write instead; zinc check prints
+them too. Those about values apply where the model itself, --range or --calibrate bounds
+them. --reports prints the table of all reports instead (docs/reported.md).
+
 With --fail-on the exit status is 1 when there are findings of that state; alone also
 counts shown findings, possible counts all.`, witness.Sigmas, witness.Sigmas, verify.MaxRandomInt),
 		Example: `  zinc lint model.mlmodelc
   zinc lint model.mil --range audio=-1:1 --write-inputs cliffs
-  zinc lint model.mil --calibrate x=sample.npy --sarif --fail-on shown >cliffs.sarif`,
-		Args: operands(1, 1, "one MODEL"),
-		RunE: func(cmd *cobra.Command, args []string) error { return c.run(cmd.Context(), args[0]) },
+  zinc lint model.mil --calibrate x=sample.npy --sarif --fail-on shown >cliffs.sarif
+  zinc lint --reports`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if c.reports {
+				return operands(0, 0, "no MODEL with --reports")(cmd, args)
+			}
+			return operands(1, 1, "one MODEL")(cmd, args)
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if c.reports {
+				return c.table()
+			}
+			return c.run(cmd.Context(), args[0])
+		},
 	}
 	f := cmd.Flags()
 	c.flags = f
@@ -101,7 +120,9 @@ counts shown findings, possible counts all.`, witness.Sigmas, witness.Sigmas, ve
 		"files for zinc run --input, with the cut-out model of those shown alone")
 	f.Int64Var(&c.work, "work", lint.DefaultWork,
 		"multiply-accumulates per function for the search for inputs; 0 for no search")
+	f.BoolVar(&c.reports, "reports", false, "print the table of public reports, without a MODEL (text, --json)")
 	exclusive(cmd, "json", "sarif")
+	exclusive(cmd, "reports", "sarif")
 	return cmd
 }
 
@@ -109,6 +130,21 @@ counts shown findings, possible counts all.`, witness.Sigmas, witness.Sigmas, ve
 type lintResult struct {
 	Model   string         `json:"model"`   // path of the text
 	Targets []*lint.Report `json:"targets"` // findings, in the order of the targets
+	// Reported are the public reports that apply.
+	Reported []*reported.Finding `json:"reported,omitempty"`
+}
+
+// reportsResult is what `zinc lint --reports --json` prints.
+type reportsResult struct {
+	Rules []reported.Row `json:"rules"` // rules with their reports, in the order of the table
+}
+
+// table prints the public reports.
+func (c *lintCommand) table() error {
+	if c.json {
+		return jsonform.Document(c.out, reportsResult{reported.Table()})
+	}
+	return reported.WriteTable(c.out)
 }
 
 func (c *lintCommand) run(ctx context.Context, path string) error {
@@ -142,7 +178,7 @@ func (c *lintCommand) run(ctx context.Context, path string) error {
 	}()
 	var r lintResult
 	for i := range flags {
-		rep, text, err := c.lint(ctx, &flags[i], path, i == 0, given, files)
+		rep, text, err := c.lint(ctx, &flags[i], path, i == 0, given, files, &r)
 		if err != nil {
 			return err
 		}
@@ -158,7 +194,11 @@ func (c *lintCommand) run(ctx context.Context, path string) error {
 	case c.json:
 		err = jsonform.Document(c.out, r)
 	case c.sarif:
-		err = lint.SARIF(c.out, r.Model, compile.Version, r.Targets, c.failOn)
+		runs := lint.SARIF(r.Model, compile.Version, r.Targets, c.failOn)
+		if len(r.Reported) > 0 {
+			runs = append(runs, reported.SARIF(r.Model, r.Reported))
+		}
+		err = sarif.Write(c.out, runs...)
 	default:
 		for i, rep := range r.Targets {
 			if i > 0 {
@@ -177,6 +217,9 @@ func (c *lintCommand) run(ctx context.Context, path string) error {
 			}); err != nil {
 				break
 			}
+		}
+		if err == nil {
+			err = c.printText(lintTints, func(w io.Writer) error { return reported.WriteText(w, r.Reported, c.all) })
 		}
 	}
 	if err != nil {
@@ -256,9 +299,9 @@ func calibrations(values []string) ([]named, error) {
 }
 
 // lint checks the model for one target. Compiling rewrites the program, so each target opens the model again; warnings
-// are printed once.
+// are printed once, and the first sets the public reports of the result.
 func (c *lintCommand) lint(ctx context.Context, f *compileFlags, path string, first bool, given map[string]lintRange,
-	files []named) (*lint.Report, string, error) {
+	files []named, r *lintResult) (*lint.Report, string, error) {
 	quiet := c.env
 	if !first {
 		quiet = c.silent()
@@ -279,6 +322,9 @@ func (c *lintCommand) lint(ctx context.Context, f *compileFlags, path string, fi
 	ranges, samples, err := c.inputRanges(path, m.Program, given, files)
 	if err != nil {
 		return nil, "", err
+	}
+	if first {
+		r.Reported = reported.Find(m.Program, reported.Options{Ranges: ranges})
 	}
 	o := lint.Options{
 		Ranges:  ranges,
