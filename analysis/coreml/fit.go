@@ -53,6 +53,9 @@ const FitTolerance = 0.01
 // baseTolerance is the error up to which the measure of the base is kept, though another fits better.
 const baseTolerance = 0.001
 
+// sameTolerance is the error up to which a rate is the base's, which may have only four digits.
+const sameTolerance = 0.00005
+
 // FitRates fits rates to estimates that the framework printed for another chip or system. base has what estimates do
 // not say: the costs of changes, the limits, and the rates of operations that are not observed.
 func FitRates(base *Rules, observed []Observation) *Fit {
@@ -269,7 +272,7 @@ func (c *class) times(b Backend) (Times, float64) {
 		return nil, math.NaN()
 	}
 	if c.base != nil && c.base.Times[b] != nil {
-		if worst := worstOf(seen, c.base, b); worst <= baseTolerance {
+		if worst := worstOf(seen, c.base, b); worst <= sameTolerance {
 			return c.base.Times[b], worst
 		}
 	}
