@@ -172,6 +172,7 @@ func Functions(ctx context.Context, p *ir.Program, o Options) ([]*Plan, error) {
 
 // block forecasts the operations of a block, and of those nested in it.
 func (fc *forecaster) block(b *ir.Block, depth int) *chain {
+	fc.validator.bury(b)
 	c := new(chain)
 	c.rows, c.steps = make([]int, 0, len(b.Ops)), make([]step, 0, len(b.Ops))
 	fc.plan.Rows = slices.Grow(fc.plan.Rows, len(b.Ops))

@@ -11,10 +11,29 @@ import (
 type validator struct {
 	limits  map[string]int64
 	refused [NumBackends]map[string]string // reasons by operation
+	dead    map[*ir.Value]bool             // results that nothing reads, and that are not an operation's only one
+}
+
+// bury notes the results of a block's operations that nothing reads, such as the indices of a topk.
+func (v *validator) bury(b *ir.Block) {
+	read := map[*ir.Value]bool{}
+	for _, x := range b.Outputs {
+		read[x] = true
+	}
+	for _, op := range b.Ops {
+		op.Reads(func(x *ir.Value) { read[x] = true })
+	}
+	for _, op := range b.Ops {
+		for _, r := range op.Results {
+			if len(op.Results) > 1 && !read[r] {
+				v.dead[r] = true
+			}
+		}
+	}
 }
 
 func newValidator(r *Rules) *validator {
-	v := &validator{limits: map[string]int64{}}
+	v := &validator{limits: map[string]int64{}, dead: map[*ir.Value]bool{}}
 	for b := range v.refused {
 		v.refused[b] = map[string]string{}
 	}
@@ -48,10 +67,14 @@ func (v *validator) refuses(b Backend, op *ir.Op, constant func(*ir.Value) bool)
 	return ""
 }
 
-// indices refuses a gather whose indices are computed. The other two forms of gather accept them.
+// indices refuses a gather whose indices are computed (the other two forms of gather accept them), and boxes by numbers
+// of another type than the engine's.
 func (v *validator) indices(op *ir.Op, constant func(*ir.Value) bool) string {
 	if op.Is(ir.OpGather) && !constant(op.Arg(ir.ParamIndices)) {
 		return "Unsupported gather index type"
+	}
+	if x := op.Arg(ir.ParamBoxIndices); op.Is(ir.OpCropResize) && x != nil && x.Type.DType != ir.UInt16 {
+		return fmt.Sprintf("type %s for \"box_indices\" is not supported. only support UInt16.", x.Type.DType)
 	}
 	return ""
 }
@@ -65,10 +88,12 @@ func (v *validator) types(op *ir.Op, constant func(*ir.Value) bool) string {
 	why := ""
 	check := func(side string, x *ir.Value) {
 		switch t := x.Type.DType; {
-		case why != "" || engineTypes.Has(t) || t == ir.Invalid:
+		case why != "" || engineTypes.Has(t) || t == ir.Invalid || v.dead[x]:
 		case t == ir.FP32 && op.Is(ir.OpCast) && v.limits[limitCasts] != 0:
 		case t == ir.FP32:
 			why = fmt.Sprintf("Invalid %s tensor format: fp32", side)
+		case side == "output" && op.Is(ir.OpReduceArgmax, ir.OpReduceArgmin):
+			why = fmt.Sprintf("Output type %s is not supported.", t)
 		default:
 			why = "Unsupported tensor data type: " + t.String()
 		}
