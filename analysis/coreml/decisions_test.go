@@ -349,6 +349,20 @@ func subject(graph []dumpRow) int {
 	return len(graph) - 1
 }
 
+// documented prints a result, which docs/coreml.md must state.
+func documented(t *testing.T, format string, args ...any) {
+	t.Helper()
+	said := fmt.Sprintf(format, args...)
+	t.Log(said)
+	b, err := os.ReadFile(filepath.Join("..", "..", "docs", "coreml.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(strings.Join(strings.Fields(string(b)), " "), said) {
+		t.Errorf("docs/coreml.md does not say %q", said)
+	}
+}
+
 // word returns the device of a table of dumps.
 func word(d Device) string {
 	if d == NeuralEngine {
@@ -407,8 +421,8 @@ func TestDecisions(t *testing.T) {
 			}
 		}
 	}
-	t.Logf("%d graphs, %d operations: %d exact, %d ties, %d wrong; support differs on %d operations", len(graphs),
-		operations, exact, ties, wrong, unsupported)
+	documented(t, "%d graphs, %d operations: %d exact, %d ties, %d wrong; support differs on %d operations",
+		len(graphs), operations, exact, ties, wrong, unsupported)
 }
 
 // TestDecisionsWithAllUnits compares the forecast for all compute units with the dumps of single operations. The GPU's
@@ -438,7 +452,7 @@ func TestDecisionsWithAllUnits(t *testing.T) {
 			}
 		}
 	}
-	t.Logf("%d operations as chosen, %d on the GPU and noted", same, noted)
+	documented(t, "%d operations as chosen, %d on the GPU and noted", same, noted)
 }
 
 // costs reports whether the devices of a dump cost as much as the plan, to the femtosecond.
@@ -513,5 +527,5 @@ func TestEstimates(t *testing.T) {
 			}
 		}
 	}
-	t.Logf("%d estimates: %d within 0.1 %%, %d not", read, within, far)
+	documented(t, "%d estimates: %d within 0.1 %%, %d not", read, within, far)
 }

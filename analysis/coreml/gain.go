@@ -16,7 +16,7 @@ type Gain struct {
 	Best   float64 // the cheapest way
 	CPU    float64 // the cheapest way without the engine
 	Engine float64 // the cheapest way with an operation on the engine, +Inf if none can run there
-	Visit  float64 // what one visit of the engine costs: there and back
+	Visit  float64 // what the engine costs for a whole graph, there and back, above what the CPU costs
 }
 
 // Saved returns what the best use of the engine saves before the cost of one visit.
@@ -30,13 +30,14 @@ func (g Gain) Possible() bool { return !math.IsInf(g.Engine, 1) }
 
 func (fc *forecaster) gain() Gain {
 	c := fc.program
-	to, _ := fc.plan.Rules.Change(Caller, At(Engine))
-	back, _ := fc.plan.Rules.Change(At(Engine), Caller)
+	around := func(b Backend) Cost { return fc.moves[Caller][b] + fc.moves[b][Caller] }
 	g := Gain{
 		Best:   c.way.best.MS(),
 		CPU:    cheapest(without(c.steps, Engine), &fc.moves).best.MS(),
 		Engine: math.Inf(1),
-		Visit:  to + back,
+	}
+	if fc.moves[Caller][Engine] != never {
+		g.Visit = (around(Engine) - around(ClassicCPU)).MS()
 	}
 	if u := c.way.using(Engine); u != never {
 		g.Engine = u.MS()

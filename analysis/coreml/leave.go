@@ -74,5 +74,5 @@ func (p *Plan) cheaperReason() string {
 		return "cheaper on the CPU"
 	}
 	return fmt.Sprintf("cheaper on the CPU: the engine would save at most %.3f ms, and a visit costs %s ms", p.Spare,
-		number(p.Gain.Visit))
+		short(p.Gain.Visit))
 }

@@ -197,7 +197,7 @@ func TestObservations(t *testing.T) {
 		t.Logf("%-52s %-8s observed %5.1f %% of %4s, forecast %5.1f %% of %4d  %s", get("graph"), get("chip"), observed,
 			get("ops"), predicted, plan.Own(), verdict)
 	}
-	t.Logf("%d of %d within 2 points", right, all)
+	documented(t, "%d observed shares of whole models: %d within 2 points", all, right)
 }
 
 // observedProgram returns the graph of an observation, nil if it is neither here nor described.

@@ -68,7 +68,7 @@ func (p *Plan) head(b *bytes.Buffer, model string) {
 			g.Best, g.CPU, g.Margin())
 	default:
 		fmt.Fprintf(b, "%.3f ms estimated: the engine would save %.3f ms, %.3f less than the %s that a visit costs\n",
-			g.Best, g.Saved(), -g.Margin(), number(g.Visit))
+			g.Best, g.Saved(), -g.Margin(), short(g.Visit))
 	}
 }
 
@@ -96,7 +96,7 @@ func (p *Plan) segmentText(b *bytes.Buffer) {
 		}
 		saves := ""
 		if s.Device == NeuralEngine {
-			saves = fmt.Sprintf("\tsaves %.3f ms, the changes cost %s", s.Saved, number(s.Change))
+			saves = fmt.Sprintf("\tsaves %.3f ms, the changes cost %s", s.Saved, short(s.Change))
 		}
 		fmt.Fprintf(tw, "  %s\t%s\t%s%s\n", s.Device.Word(), diag.Count(s.Last-s.First+1, "operation", "operations"),
 			where, saves)
@@ -217,6 +217,9 @@ func (p *Plan) WriteTable(w io.Writer, model string, off, slowest bool) error {
 	}
 	return nil
 }
+
+// short writes milliseconds of a rule, which have few digits.
+func short(ms float64) string { return fmt.Sprintf("%.3g", ms) }
 
 // milliseconds writes a time, "-" if it is not known.
 func milliseconds(ms float64) string {
