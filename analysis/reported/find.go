@@ -96,8 +96,10 @@ type search struct {
 	fn     *ir.Func
 	ranges map[string]lint.Interval
 	known  *lint.Known
-	uses   *ir.ValueMap[[]*ir.Op]
-	huge   map[*ir.Value]bool // whether a value has constants beyond fp16 added to it
+	// unbounded are the values that have no known range.
+	unbounded map[*ir.Value]bool
+	uses      *ir.ValueMap[[]*ir.Op]
+	huge      map[*ir.Value]bool // whether a value has constants beyond fp16 added to it
 	// convs and pointwise are the lengths of the chains that end in an operation.
 	convs, pointwise map[*ir.Op]int
 }
@@ -176,12 +178,69 @@ func placeOf(op *ir.Op, v *ir.Value, detail string) Place {
 	return p
 }
 
-// bounds returns the known ranges of the function's values.
-func (s *search) bounds() *lint.Known {
+// bounds returns the known range of a value.
+func (s *search) bounds(v *ir.Value) (lint.Interval, bool) {
+	if s.open(v) {
+		return lint.Interval{}, false
+	}
+	return s.judged().Range(v)
+}
+
+// open reports whether it is clear without intervals that a value has no known range.
+func (s *search) open(v *ir.Value) bool {
+	if s.unbounded == nil {
+		s.unbounded = unbounded(s.fn, s.ranges)
+	}
+	return s.unbounded[v]
+}
+
+// judged returns the known ranges of the function's values.
+func (s *search) judged() *lint.Known {
 	if s.known == nil {
 		s.known = lint.KnownRanges(s.fn, s.ranges)
 	}
 	return s.known
+}
+
+// unbounded returns the values that have no known range since an input or a product has none, and nothing after it
+// bounds them: most values of most models. Intervals are computed only if a rule looks at another value.
+func unbounded(f *ir.Func, ranges map[string]lint.Interval) map[*ir.Value]bool {
+	m := map[*ir.Value]bool{}
+	for _, p := range f.Body.Params {
+		if _, ok := ranges[p.Name]; !ok && p.Type.DType != ir.UInt8 {
+			m[p] = true
+		}
+	}
+	ir.Walk(f, func(op *ir.Op) {
+		open := false
+		switch op.Def.Class {
+		case ir.Product, ir.Recurrent, ir.Compressed:
+			open = true
+		case ir.Normalization:
+			open = !op.Is(ir.OpSoftmax, ir.OpBatchNorm)
+		case ir.Movement:
+			open = anyOf(op, m)
+		case ir.Pointwise:
+			open = op.Is(passOn...) && anyOf(op, m)
+		}
+		if open {
+			for _, r := range op.Results {
+				m[r] = true
+			}
+		}
+	})
+	return m
+}
+
+// passOn are the pointwise operations whose results have no bounds if an operand has none.
+var passOn = ops{ir.OpAdd, ir.OpSub, ir.OpMul, ir.OpRealDiv, ir.OpSelect, ir.OpCast, ir.OpRelu, ir.OpLeakyRelu,
+	ir.OpSilu, ir.OpGelu, ir.OpSquare, ir.OpAbs}
+
+// anyOf reports whether a float operand is in a set.
+func anyOf(op *ir.Op, m map[*ir.Value]bool) bool {
+	hit := false
+	op.Operands(func(_ *ir.Param, v *ir.Value) { hit = hit || v.Type.DType.IsFloat() && m[v] })
+	return hit
 }
 
 // readers returns the operations that read a value.

@@ -118,7 +118,7 @@ func (s *search) reaches(v *ir.Value, limit float64) string {
 	if v == nil || v.Const != nil {
 		return ""
 	}
-	r, known := s.bounds().Range(v)
+	r, known := s.bounds(v)
 	if !known || r.Hi <= limit {
 		return ""
 	}
@@ -130,7 +130,7 @@ func (s *search) exceeds(v *ir.Value, limit float64) string {
 	if v == nil || v.Const != nil {
 		return ""
 	}
-	r, known := s.bounds().Range(v)
+	r, known := s.bounds(v)
 	if !known || r.Mag() <= limit {
 		return ""
 	}
@@ -189,7 +189,7 @@ func productRange(s *search, op *ir.Op) string {
 	if !half(y) || op.Is(ir.OpMatMul) && probabilities(op) > 0 || !s.bounded(op) {
 		return ""
 	}
-	r, ok := s.bounds().Computed(y)
+	r, ok := s.judged().Computed(y)
 	if !ok || r.Mag() <= productLimit {
 		return ""
 	}
@@ -199,9 +199,10 @@ func productRange(s *search, op *ir.Op) string {
 // bounded reports whether the operands of a product that are computed have known ranges.
 func (s *search) bounded(op *ir.Op) bool {
 	all := true
+	op.Operands(func(_ *ir.Param, v *ir.Value) { all = all && !s.open(v) })
 	op.Operands(func(_ *ir.Param, v *ir.Value) {
 		if all && v.Const == nil && v.Type.DType.IsFloat() {
-			_, all = s.bounds().Range(v)
+			_, all = s.bounds(v)
 		}
 	})
 	return all
@@ -225,7 +226,7 @@ const squareLimit = 255.9
 func squareRange(s *search, op *ir.Op) string {
 	x := op.Arg(ir.ParamX)
 	switch {
-	case !half(op.Results[0]) || !op.Is(ir.OpReduceSumSquare) && !s.reduced(op.Results[0]):
+	case !half(op.Results[0]):
 		return ""
 	case op.Is(ir.OpMul) && op.Arg(ir.ParamY) != x:
 		return ""
@@ -234,7 +235,11 @@ func squareRange(s *search, op *ir.Op) string {
 			return ""
 		}
 	}
-	return s.exceeds(x, squareLimit)
+	detail := s.exceeds(x, squareLimit)
+	if detail == "" || !op.Is(ir.OpReduceSumSquare) && !s.reduced(op.Results[0]) {
+		return ""
+	}
+	return detail
 }
 
 // reduced reports whether a mean or a sum of a value is taken.

@@ -10,7 +10,7 @@ import (
 const (
 	stateMultiple   = 32
 	smallState      = 128  // elements of a state that no report is about: tests of states are that small
-	smallCache      = 1024 // likewise of what is scattered into
+	smallCache      = 1024 // likewise of what is scattered into, in fp32
 	largeHead       = 256  // heads of up to this size are fused without harm
 	mostKeys        = 32768
 	oldExtent       = 16384

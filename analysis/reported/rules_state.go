@@ -87,7 +87,11 @@ func scatterRank5(_ *search, op *ir.Op) string {
 			return ""
 		}
 	}
-	if v.Type.Rank() != 5 || !v.Type.DType.IsFloat() || v.Type.Elems() >= 0 && v.Type.Elems() <= smallCache {
+	least := int64(smallCache)
+	if half(v) {
+		least = smallState
+	}
+	if n := v.Type.Elems(); v.Type.Rank() != 5 || !v.Type.DType.IsFloat() || n >= 0 && n <= least {
 		return ""
 	}
 	return "into " + v.Type.String()
