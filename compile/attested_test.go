@@ -156,7 +156,7 @@ func compiledTasks(t *testing.T, c *recordedCase) []*td.Task {
 	if len(procs) != 1 {
 		t.Fatalf("%s: %d procedures", c.Case, len(procs))
 	}
-	text, off, ok := r.HWX.TextOf(procs[0])
+	text, off, ok := r.HWX.Text().Of(procs[0])
 	if !ok {
 		t.Fatalf("%s: no tasks", c.Case)
 	}

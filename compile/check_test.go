@@ -28,7 +28,7 @@ func TestCheckNamesTheFault(t *testing.T) {
 		{name: "nothing", damage: func(*testing.T, *hwx.File, *e5.Program) {}},
 		{name: "a task that reads L2 which nothing wrote", damage: func(t *testing.T, f *hwx.File, _ *e5.Program) {
 			p := f.Procedures()[0]
-			text, entry, _ := f.TextOf(p)
+			text, entry, _ := f.Text().Of(p)
 			l, err := td.V7.DecodeChain(text, entry, p.FirstWords)
 			if err != nil {
 				t.Fatal(err)

@@ -109,6 +109,7 @@ type driver struct {
 	sec     weights.Section // of all functions: equal constants are stored once
 	names   map[string]int  // procedures and ports in use
 	hash    string          // of the container
+	scratch int64           // the most that a procedure has
 	image   *hwx.Image
 	tasks   int // in image
 	addrs   map[string]uint64
@@ -530,7 +531,7 @@ func (d *driver) lower() error {
 			u.procs = append(u.procs, p)
 			d.exceeds = cmp.Or(d.exceeds, p.Exceeds)
 			u.rep.Tasks += len(p.Infos)
-			u.rep.Scratch = max(u.rep.Scratch, p.Scratch)
+			u.rep.Scratch, d.scratch = max(u.rep.Scratch, p.Scratch), max(d.scratch, p.Scratch)
 			if w != nil {
 				if err := errors.Join(w.end(p), d.checkLoad(u, p), give(d.sink.Procedure, p)); err != nil {
 					return err

@@ -60,7 +60,7 @@ func TestEstimatesAddUp(t *testing.T) {
 	macs := map[string]int64{}
 	k := 0
 	for _, p := range r.HWX.Procedures() {
-		text, off, _ := r.HWX.TextOf(p)
+		text, off, _ := r.HWX.Text().Of(p)
 		chain, err := td.V7.DecodeChain(text, off, p.FirstWords)
 		if err != nil {
 			t.Fatal(err)

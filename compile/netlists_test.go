@@ -95,7 +95,7 @@ func words(t *testing.T, f *hwx.File) []td.Placed {
 	if len(ps) != 1 {
 		t.Fatalf("%d procedures", len(ps))
 	}
-	text, off, ok := f.TextOf(ps[0])
+	text, off, ok := f.Text().Of(ps[0])
 	if !ok {
 		t.Fatal("no task section")
 	}

@@ -18,7 +18,7 @@ func lowered(t *testing.T, g *irbuild.Graph) []td.Placed {
 		t.Fatal(err)
 	}
 	p := r.HWX.Procedures()[0]
-	text, entry, ok := r.HWX.TextOf(p)
+	text, entry, ok := r.HWX.Text().Of(p)
 	if !ok {
 		t.Fatal("no task section")
 	}

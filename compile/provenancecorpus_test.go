@@ -159,7 +159,7 @@ func (a *asked) text(f *hwx.File) {
 	isTask := make([]bool, len(text))
 	tasks := 0
 	for _, p := range f.Procedures() {
-		section, off, ok := f.TextOf(p)
+		section, off, ok := f.Text().Of(p)
 		if !ok {
 			a.t.Fatalf("procedure %s is not in the task section", p.Name)
 		}

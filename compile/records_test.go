@@ -19,7 +19,7 @@ func chainOf(t *testing.T, container []byte) (text []byte, tasks []td.Placed) {
 		t.Fatal(err)
 	}
 	p := f.Procedures()[0]
-	text, off, ok := f.TextOf(p)
+	text, off, ok := f.Text().Of(p)
 	if !ok {
 		t.Fatal("no task section")
 	}
@@ -140,7 +140,7 @@ func TestTasksAreRebuiltFromRecords(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, p := range f.Procedures() {
-		text, off, ok := f.TextOf(p)
+		text, off, ok := f.Text().Of(p)
 		if !ok {
 			t.Fatal("no task section")
 		}

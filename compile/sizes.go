@@ -88,13 +88,7 @@ func (c *chain) checkBuffers() error {
 		}
 		surfaces[o.Port.Name] = surfaces[o.Port.Name] || o.Aperture == e5.Surface
 	}
-	scratch := int64(0)
-	for _, u := range c.d.units {
-		for _, p := range u.procs {
-			scratch = max(scratch, p.Scratch)
-		}
-	}
-	add(-1, uint64(scratch))
+	add(-1, uint64(c.d.scratch))
 	if total <= e5.MaxBytes {
 		return nil
 	}

@@ -28,7 +28,7 @@ func taskText(t testing.TB, funcs string, keep bool) (text, data []byte, r *comp
 	}
 	var programs []td.Program
 	for _, p := range r.HWX.Procedures() {
-		code, off, _ := r.HWX.TextOf(p)
+		code, off, _ := r.HWX.Text().Of(p)
 		chain, err := td.V7.DecodeChain(code, off, p.FirstWords)
 		if err != nil {
 			t.Fatal(err)

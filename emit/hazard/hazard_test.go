@@ -65,7 +65,7 @@ func tasks(t testing.TB, container []byte) (f *hwx.File, l []td.Placed, at int) 
 		t.Fatal(err)
 	}
 	p := f.Procedures()[0]
-	text, entry, _ := f.TextOf(p)
+	text, entry, _ := f.Text().Of(p)
 	if l, err = td.V7.DecodeChain(text, entry, p.FirstWords); err != nil {
 		t.Fatal(err)
 	}

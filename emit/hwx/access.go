@@ -131,9 +131,6 @@ func (m AddressMap) At(addr uint64) *Segment {
 // TextBytes returns the task stream, nil without a __TEXT,__text section.
 func (f *File) TextBytes() []byte { return f.Text().bytes }
 
-// TextOf is Text().Of(p), for one procedure.
-func (f *File) TextOf(p Procedure) (text []byte, off int, ok bool) { return f.Text().Of(p) }
-
 // Text is the task stream of a container.
 type Text struct {
 	bytes []byte

@@ -256,7 +256,7 @@ func TestProcedures(t *testing.T) {
 		t.Fatalf("%d procedures", len(procs))
 	}
 	for i, p := range procs {
-		text, off, ok := f.TextOf(p)
+		text, off, ok := f.Text().Of(p)
 		if !ok || uint64(off) != img.Procedures[i].Offset || !bytes.Equal(text, img.Text) {
 			t.Errorf("procedure %d: text %v at %#x", i, ok, off)
 		}

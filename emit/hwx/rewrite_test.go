@@ -37,7 +37,7 @@ func TestGoldenRewrite(t *testing.T) {
 			img := imageOf(t, f)
 			text := make([]byte, 0, len(img.Text))
 			for _, p := range f.Procedures() {
-				old, at, ok := f.TextOf(p)
+				old, at, ok := f.Text().Of(p)
 				if !ok {
 					t.Fatalf("procedure %q has no tasks", p.Name)
 				}
@@ -80,7 +80,7 @@ func TestGoldenFields(t *testing.T) {
 				t.Fatal(err)
 			}
 			p := f.Procedures()[0]
-			text, at, _ := f.TextOf(p)
+			text, at, _ := f.Text().Of(p)
 			tasks, err := td.V7.DecodeChain(text, at, p.FirstWords)
 			if err != nil {
 				t.Fatal(err)

@@ -71,8 +71,9 @@ func (s *Side) tasksOf() ([]chain, error) {
 
 func (s *Side) decodeTasks() (out []chain, err error) {
 	s.sums = map[[2]uint64]string{}
+	chains := dump.ChainsOf(s.file)
 	for _, p := range s.file.Procedures() {
-		placed, err := dump.Tasks(s.file, p)
+		placed, err := chains.Tasks(p)
 		if err != nil {
 			return nil, fmt.Errorf("procedure %s: %w", p.Name, err)
 		}

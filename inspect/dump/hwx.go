@@ -35,7 +35,8 @@ type containerState struct {
 	db      *provenance.DB        // nil without Options.Source or a database beside the container
 	told    map[*hwx.Program]bool // faults of its chain were printed
 	owner   map[int]*hwx.Program  // the relocations of the task at an offset of the task section
-	textOff int64                 // of __TEXT,__text in the file
+	text    hwx.Text
+	textOff int64 // of __TEXT,__text in the file
 }
 
 func (c *printer) container(path string, b []byte) error {
@@ -56,6 +57,7 @@ func (c *printer) container(path string, b []byte) error {
 		if f == nil {
 			return false
 		}
+		s.text = f.Text()
 		if t := f.Section(hwx.SegText, hwx.SectText); t != nil {
 			s.textOff = int64(t.Offset)
 		}
@@ -116,8 +118,9 @@ func (d *fileDump) rawBeside() error {
 // Programs decodes the tasks of a container's procedures.
 func Programs(f *hwx.File) ([]td.Program, error) {
 	var ps []td.Program
+	chains := ChainsOf(f)
 	for _, p := range f.Procedures() {
-		tasks, err := Tasks(f, p)
+		tasks, err := chains.Tasks(p)
 		if err != nil {
 			return nil, fmt.Errorf("procedure %s: %w", p.Name, err)
 		}
@@ -130,17 +133,30 @@ func Programs(f *hwx.File) ([]td.Program, error) {
 	return ps, nil
 }
 
+// Chains decodes the tasks of a container's procedures.
+type Chains struct {
+	text    hwx.Text
+	codec   *td.Codec
+	noCodec error
+}
+
+// ChainsOf returns the chains of a container.
+func ChainsOf(f *hwx.File) *Chains {
+	c := &Chains{text: f.Text()}
+	c.codec, c.noCodec = td.CodecFor(f.TaskVersion())
+	return c
+}
+
 // Tasks decodes the tasks of a procedure.
-func Tasks(f *hwx.File, p hwx.Procedure) ([]td.Placed, error) {
-	codec, err := td.CodecFor(f.TaskVersion())
-	if err != nil {
-		return nil, err
+func (c *Chains) Tasks(p hwx.Procedure) ([]td.Placed, error) {
+	if c.noCodec != nil {
+		return nil, c.noCodec
 	}
-	text, off, ok := f.TextOf(p)
+	text, off, ok := c.text.Of(p)
 	if !ok {
 		return nil, fmt.Errorf("its entry %#x is not in __TEXT,__text", p.Entry)
 	}
-	return codec.DecodeChain(text, off, p.FirstWords)
+	return c.codec.DecodeChain(text, off, p.FirstWords)
 }
 
 // noFields returns why the tasks of a container cannot be decoded, "" if they can.

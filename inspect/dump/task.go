@@ -27,7 +27,7 @@ func (d *fileDump) walk(p hwx.Procedure, visit func(i int, t td.Placed) error) (
 	if err != nil {
 		return 0, -1, 0, err
 	}
-	text, off, ok := s.f.TextOf(p)
+	text, off, ok := s.text.Of(p)
 	if !ok {
 		tell(fmt.Errorf("procedure %s: its entry %#x is not in the part of __TEXT,__text that is present, so none "+
 			"of its %d tasks is", node.Printable(p.Name), p.Entry, p.Tasks))

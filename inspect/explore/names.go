@@ -60,9 +60,10 @@ func (v *view) linkByNames(f *hwx.File, reports []*compile.Report) (*provenance.
 			by[place{t.Procedure, t.Task}] = told{nodes[key{fn, t.Op}], t.Rule}
 		}
 	}
+	chains := dump.ChainsOf(f)
 	for i, q := range f.Procedures() {
 		db.Procedures = append(db.Procedures, provenance.Procedure{Name: q.Name})
-		chain, err := dump.Tasks(f, q)
+		chain, err := chains.Tasks(q)
 		if err != nil {
 			continue // tasks that this zinc cannot decode are shown as bytes
 		}

@@ -29,7 +29,7 @@ func TestGoldenContainersV10(t *testing.T) {
 		}
 		var tasks []*td.Task
 		for _, p := range f.Procedures() {
-			text, off, ok := f.TextOf(p)
+			text, off, ok := f.Text().Of(p)
 			if !ok {
 				t.Fatalf("%s: no text", file)
 			}

@@ -24,7 +24,7 @@ func faulting(t *testing.T, p pair.Pair) pair.Pair {
 		t.Fatal(err)
 	}
 	pr := f.Procedures()[0]
-	text, entry, _ := f.TextOf(pr)
+	text, entry, _ := f.Text().Of(pr)
 	placed, err := td.V7.DecodeChain(text, int(entry), int(pr.FirstWords))
 	if err != nil || len(placed) != 1 {
 		t.Fatalf("%d tasks, %v", len(placed), err)

@@ -53,7 +53,7 @@ func TestGoldenContainers(t *testing.T) {
 				t.Fatal(err)
 			}
 			p := f.Procedures()[0]
-			text, off, ok := f.TextOf(p)
+			text, off, ok := f.Text().Of(p)
 			if !ok {
 				t.Fatal("the program's text is not in the file")
 			}

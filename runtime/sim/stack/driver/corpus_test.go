@@ -113,7 +113,7 @@ func runAll(t *testing.T, s *Services, container []byte) {
 		for k, port := range q.Ports {
 			own[int(port.Bar)] = bytes.Clone(m.bufs[k])
 		}
-		text, off, _ := f.TextOf(hp)
+		text, off, _ := f.Text().Of(hp)
 		chain, err := td.V7.DecodeChain(text, off, hp.FirstWords)
 		if err != nil {
 			t.Fatal(err)

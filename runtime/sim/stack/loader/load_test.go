@@ -58,7 +58,7 @@ func TestLoadKeepsTasks(t *testing.T) {
 		var want []td.Placed
 		var owner []int
 		for i, p := range f.Procedures() {
-			text, off, _ := f.TextOf(p)
+			text, off, _ := f.Text().Of(p)
 			chain, err := td.V7.DecodeChain(text, off, p.FirstWords)
 			if err != nil {
 				t.Fatal(err)

@@ -49,7 +49,7 @@ func segment(f *hwx.File, name string, i int) *hwx.Segment {
 func inTask(task int, f td.Field, v uint32) func(*hwx.File) {
 	return func(h *hwx.File) {
 		p := h.Procedures()[0]
-		text, off, _ := h.TextOf(p)
+		text, off, _ := h.Text().Of(p)
 		chain, err := td.V7.DecodeChain(text, off, p.FirstWords)
 		if err != nil {
 			panic(err)

@@ -93,7 +93,7 @@ func TestRunsFromTheFirmwareContainer(t *testing.T) {
 				b.Address = m.Addr()
 				bars[int(port.Bar)] = b
 			}
-			text, off, _ := f.TextOf(q)
+			text, off, _ := f.Text().Of(q)
 			chain, err := td.V7.DecodeChain(text, off, q.FirstWords)
 			if err != nil {
 				t.Fatal(err)
