@@ -41,7 +41,8 @@ type Options struct {
 //
 // The list has errors and warnings in the order of the text. The program is nil if there is an error.
 func Program(file *mil.Program, blobs *blobfile.Set, opts Options) (*ir.Program, *diag.List) {
-	b := &builder{src: file, blobs: blobs, opts: opts, list: &diag.List{}, lost: map[string]*Missing{}}
+	b := &builder{src: file, blobs: blobs, opts: opts, list: &diag.List{}, lost: map[string]*Missing{},
+		supplied: map[string][]byte{}}
 	out := &ir.Program{Version: file.Version, BuildInfo: buildInfo(file)}
 	if file.File != nil {
 		out.Files = []string{file.File.Name}
@@ -119,6 +120,8 @@ type builder struct {
 	lost    map[string]*Missing // by file
 	absent  []*Missing          // in the order of the text
 	assumed assumptions
+	// supplied are assumed values by the place and the type of the constant.
+	supplied map[string][]byte
 
 	fn    *mil.Func
 	scope map[string]*symbol   // names in scope

@@ -46,9 +46,12 @@ func (b *builder) missing(e *blobfile.MissingError, r *mil.BlobRef, t ir.Type) (
 	n := t.Bytes()
 	m.Constants++
 	m.Bytes += max(n, 0)
-	data, limit := []byte(nil), int64(maxAssumed)
-	if n >= 0 && n <= min(maxAssumed, math.MaxInt/4) {
+	place := fmt.Sprintf("%s@%d", e.File, r.Offset)
+	key := place + " " + t.String()
+	data, limit := b.supplied[key], int64(maxAssumed)
+	if data == nil && n >= 0 && n <= min(maxAssumed, math.MaxInt/4) {
 		data, limit = b.assumed.of(t.DType, int(n)), repeated.MaxCopied
+		b.supplied[key] = data // for another function that reads it
 	}
 	if data == nil {
 		return nil, fmt.Errorf("the values of %s cannot be assumed, the limit is %d bytes, and %s is %s", t, limit,
@@ -57,7 +60,7 @@ func (b *builder) missing(e *blobfile.MissingError, r *mil.BlobRef, t ir.Type) (
 	return &ir.Const{
 		Type:    t,
 		Data:    data,
-		Blob:    fmt.Sprintf("%s@%d", e.File, r.Offset),
+		Blob:    place,
 		Assumed: b.assumed.of,
 	}, nil
 }
