@@ -205,18 +205,19 @@ func (d *driver) perTask(u *unit) emitFunc {
 	case d.trial:
 		return u.timer()
 	case d.to == tasks || d.sink.Report != nil:
-		return u.assessor()
+		return u.assessor(d.codec)
 	}
 	return nil
 }
 
 // assessor returns an emitFunc for the next procedure that assesses its tasks.
-func (u *unit) assessor() emitFunc {
+func (u *unit) assessor(codec *td.Codec) emitFunc {
 	k, known := len(u.assessed), newAssessments(u.state.Target)
 	u.assessed = append(u.assessed, nil)
 	return func(t *td.Task, _ []int, follow int) error {
 		of := slices.Grow(u.assessed[k], 1+follow)
 		u.assessed[k] = append(of, known.of(t, len(of), len(of)+1+follow))
+		u.rep.TaskBytes += int64(codec.AlignUp(4 * codec.Words(t)))
 		return nil
 	}
 }

@@ -38,6 +38,10 @@ type Report struct {
 	Padding    int64      `json:"padding_bytes"`  // of these, padding
 	Scratch    int64      `json:"scratch_bytes"`  // memory for intermediate values that do not fit in L2
 	Ops        []OpReport `json:"ops"`            // operations of the compiled program, in order
+	// TaskBytes are the words of the tasks, and Between the bytes of tensors that pass from dispatch to dispatch, or
+	// from and to the CPU; 0 in a plan.
+	TaskBytes int64 `json:"-"`
+	Between   int64 `json:"-"`
 	// Estimate is the time of one call, or of one call of each function if the pair has several; nil in a plan, which
 	// has no tasks.
 	Estimate *Estimate `json:"estimate,omitempty"`
@@ -251,6 +255,11 @@ func (d *driver) account(u *unit, f *e5.Function) {
 	r := u.rep
 	r.Function = u.name
 	if f != nil {
+		for i := range f.Operands {
+			if o := &f.Operands[i]; o.Aperture == e5.Intermediate {
+				r.Between += int64(o.Port.ByteSize)
+			}
+		}
 		for _, b := range f.Blocks {
 			for i := range b.Operations {
 				if b.Operations[i].Type == e5.Cast {

@@ -72,6 +72,12 @@ func Cut(p *ir.Program, f *ir.Func, o Options) ([]Part, error) {
 	return parts, nil
 }
 
+// Count returns the number of models that Cut makes of a function. The shapes of its inputs may be flexible.
+func Count(f *ir.Func, o Options) (int, error) {
+	ends, err := newCutter(f, o).cuts()
+	return len(ends), err
+}
+
 // cutter finds the cuts of one function. A cut at i is before operation i of ops.
 type cutter struct {
 	o    Options

@@ -15,6 +15,7 @@ import (
 	"github.com/zinc-compiler/zinc/analysis/reported"
 	"github.com/zinc-compiler/zinc/compile"
 	"github.com/zinc-compiler/zinc/inspect/advice"
+	"github.com/zinc-compiler/zinc/inspect/decoder"
 	"github.com/zinc-compiler/zinc/inspect/explain"
 	"github.com/zinc-compiler/zinc/inspect/report"
 	"github.com/zinc-compiler/zinc/internal/diag"
@@ -66,7 +67,9 @@ the command that explains it; then each dispatch and what separates it from the 
 before. --cpu lists only the operations on the CPU. Targets that zinc cannot write
 programs for can be checked too, without times: their published limits and gates are used
 with the rules of h13. If no container has room for a model, its tasks are estimated as
-parts of several, and the exit status is 1: zinc split cuts the model.
+parts of several, and the exit status is 1: zinc split cuts the model. For a model with
+states the page says what it is worth as a language model: tokens a second, memory,
+programs, and the class of its first load (docs/cost.md).
 
 Public reports about Apple's compiler and runtime that apply to the model come last, apart
 from zinc's own verdict: statement, effect, chips, link, and what to write instead
@@ -169,6 +172,9 @@ type targetResult struct {
 	Reported []*reported.Finding `json:"reported,omitempty"`
 	// RefusedInRecords counts the operations on the engine in a form that Apple's compiler refused in records.
 	RefusedInRecords int `json:"refused_in_records,omitempty"`
+
+	// Decoder is what a program with states is worth as a language model.
+	Decoder *decoder.Answer `json:"decoder,omitempty"`
 
 	exceeds error // of Exceeds
 }
@@ -282,7 +288,12 @@ func (c *checkCommand) place(ctx context.Context, f *compileFlags, path string, 
 		source = ir.CloneProgram(m.Program)
 	}
 	others := reported.Find(m.Program, reported.Options{Records: o.Target.TD != 0})
-	rep, err := c.report(ctx, m.Program, o)
+	var states *decoder.Source
+	var placed []*compile.Function
+	if decoder.Has(m.Program) && o.Target.TD != 0 && !c.sarif {
+		states = decoder.Of(m.Program, o.Func)
+	}
+	rep, err := c.report(ctx, m.Program, o, states != nil, &placed)
 	exceeds := err
 	if compile.Exceeds(err) && c.budgets.compiles() == "" {
 		err = nil
@@ -304,6 +315,15 @@ func (c *checkCommand) place(ctx context.Context, f *compileFlags, path string, 
 	}
 	if exceeds != nil {
 		t.Exceeds, t.exceeds = exceeds.Error(), exceeds
+	}
+	if states != nil && rep.Estimate != nil {
+		fs, reports := placed, slices.Clone(rep.Each())
+		if len(o.Shapes) == 0 && c.budgets.compiles() == "" {
+			if err := c.lengths(ctx, f, path, o, &fs, &reports); err != nil {
+				return targetResult{}, "", err
+			}
+		}
+		t.Decoder = states.Answer(fs, reports, rep, o.Target)
 	}
 	for _, f := range m.Missing {
 		t.Assumed = append(t.Assumed, f.String())
@@ -344,8 +364,9 @@ func (c *checkCommand) place(ctx context.Context, f *compileFlags, path string, 
 }
 
 // report places the program and estimates it where zinc writes programs for the target. It compiles it if a budget or a
-// report requires a compilation.
-func (c *checkCommand) report(ctx context.Context, p *ir.Program, o compile.Options) (*compile.Report, error) {
+// report requires a compilation. keep sets placed to the functions as they were placed.
+func (c *checkCommand) report(ctx context.Context, p *ir.Program, o compile.Options, keep bool,
+	placed *[]*compile.Function) (*compile.Report, error) {
 	var r *compile.Report
 	var to compile.Sink
 	switch whole := c.budgets.compiles() != "" || c.reports.list != nil; {
@@ -355,6 +376,9 @@ func (c *checkCommand) report(ctx context.Context, p *ir.Program, o compile.Opti
 		to.Report = compile.To(&r)
 	default:
 		to.Estimate = compile.To(&r)
+	}
+	if keep {
+		to.Placed = compile.To(placed)
 	}
 	err := compile.Compile(ctx, p, o, to)
 	if r != nil && to.Estimate != nil && c.json {
@@ -472,6 +496,11 @@ func (c *checkCommand) text(w io.Writer, r *checkResult, t *targetResult) error 
 	all := append([]string{"zinc", "check", c.path}, newExplains(c.path, c.flags, t.Report).flags...)
 	if err := report.WriteAnswer(w, c.document(r.Model, t), shellLine(append(all, "--all"))); err != nil {
 		return err
+	}
+	if t.Decoder != nil {
+		if err := t.Decoder.Text(w); err != nil {
+			return err
+		}
 	}
 	if err := reported.WriteText(w, reported.Public(t.Reported), false); err != nil {
 		return err

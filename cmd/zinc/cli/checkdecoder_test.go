@@ -63,3 +63,32 @@ func TestAssumedWeightsTakeNoMemory(t *testing.T) {
 		t.Errorf("%d bytes were allocated", n)
 	}
 }
+
+// TestCheckOfADecoder checks the rates, the memory, the programs and the first load of a whole model with two
+// functions: 9 programs are what a public report needed for its 8 billion parameters.
+func TestCheckOfADecoder(t *testing.T) {
+	a := checkDecoder(t, llama(32, 64, 1), statusInput, "--advice=false").Decoder
+	if a == nil || len(a.Rates) != 2 || a.Rates[0].Tokens != 1 || a.Rates[1].Tokens != 64 {
+		t.Fatalf("rates %+v", a)
+	}
+	decode, prefill := a.Rates[0], a.Rates[1]
+	if decode.PerSecond != decode.Alone || prefill.PerSecond <= 10*decode.PerSecond || prefill.Alone >= decode.Alone {
+		t.Errorf("decode %+v, prefill %+v", decode, prefill)
+	}
+	if a.Programs.Count != 9 || a.Load.Class != "may fail" {
+		t.Errorf("programs %+v, first load %+v", a.Programs, a.Load)
+	}
+	// 8.03 billion parameters of two bytes, which both functions share; 64 states of 8 x 2048 x 128.
+	m := a.Memory
+	if m.Stored < 16.0e9 || m.Stored > 16.1e9 || m.States != 64*8*2048*128*2 || m.Weights > m.Stored {
+		t.Errorf("memory %+v", m)
+	}
+}
+
+// TestCheckWithoutStatesHasNoDecoder checks the example model.
+func TestCheckWithoutStatesHasNoDecoder(t *testing.T) {
+	_, out, _ := call(t, "check", filepath.Join(digits(t), "digits.mlmodelc"), "--advice=false")
+	if strings.Contains(out, "language model") {
+		t.Errorf("a model without states is a language model:\n%s", out)
+	}
+}
