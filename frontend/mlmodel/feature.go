@@ -16,13 +16,9 @@ func (d *decoder) description(m span, out *metadata.Model) error {
 		case "defaultFunctionName":
 			out.Default = r.text()
 		case "functions":
-			return d.in(nth(r.name, len(out.Functions)), r.at, func() error {
-				f := metadata.Function{}
-				err := d.each(r.data, functionDescriptionSchema, func(r *reader) error {
-					return d.functionField(r, &f)
-				})
-				out.Functions = append(out.Functions, f)
-				return err
+			return element(r, &out.Functions, func(m span) (f metadata.Function, err error) {
+				err = d.each(m, functionDescriptionSchema, func(r *reader) error { return d.functionField(r, &f) })
+				return f, err
 			})
 		default:
 			return d.functionField(r, &whole)
@@ -55,11 +51,7 @@ func (d *decoder) functionField(r *reader, f *metadata.Function) error {
 	case "state":
 		list = &f.States
 	}
-	return d.in(nth(r.name, len(*list)), r.at, func() error {
-		x, err := d.feature(r.data)
-		*list = append(*list, x)
-		return err
-	})
+	return element(r, list, d.feature)
 }
 
 func (d *decoder) metadata(m span, out *metadata.Model) error {
@@ -140,13 +132,11 @@ func (r *reader) shape(to []int64) ([]int64, error) {
 		return nil, r.err
 	}
 	if len(to) > maxRank {
-		r.fail("the shape has more than %d dimensions", maxRank)
-		return nil, r.err
+		return nil, r.fail("the shape has more than %d dimensions", maxRank)
 	}
 	for _, n := range to {
 		if n < 0 {
-			r.fail("the shape has dimension %d, want at least 0", n)
-			return nil, r.err
+			return nil, r.fail("the shape has dimension %d, want at least 0", n)
 		}
 	}
 	return to, nil
@@ -173,24 +163,15 @@ func (d *decoder) array(m span, f *metadata.Feature) error {
 			v := math.Float64frombits(r.n)
 			f.Value = &v
 		case "enumeratedShapes":
-			return d.in(one(r.name), r.at, func() error {
-				return d.each(r.data, shapesSchema, func(r *reader) error {
-					return d.in(nth(r.name, len(f.Enumerated)), r.at, func() error {
-						var s []int64
-						err := d.each(r.data, shapeSchema, func(r *reader) (err error) {
-							s, err = r.shape(s)
-							return err
-						})
-						f.Enumerated = append(f.Enumerated, s)
-						return err
-					})
+			return r.message(shapesSchema, func(r *reader) error {
+				return element(r, &f.Enumerated, func(m span) (s []int64, err error) {
+					err = d.each(m, shapeSchema, func(r *reader) (err error) { s, err = r.shape(s); return err })
+					return s, err
 				})
 			})
 		case "shapeRange":
-			return d.in(one(r.name), r.at, func() error {
-				return d.each(r.data, shapeRangeSchema, func(r *reader) error {
-					return d.sizeRange(r, nth(r.name, len(f.Ranges)), f)
-				})
+			return r.message(shapeRangeSchema, func(r *reader) error {
+				return d.sizeRange(r, nth(r.name, len(f.Ranges)), f)
 			})
 		}
 		if err == nil {
@@ -268,18 +249,13 @@ func (d *decoder) image(m span, f *metadata.Feature) error {
 			return d.extent(r, &size)
 		case "colorSpace":
 			if f.Elem = colourSpaces[r.n]; f.Elem == "" {
-				r.fail("unknown colour space %d", r.n)
-				return r.err
+				return r.fail("unknown colour space %d", r.n)
 			}
 		case "enumeratedSizes":
-			return d.in(one(r.name), r.at, func() error {
-				return d.each(r.data, imageSizesSchema, func(r *reader) error {
-					return d.in(nth(r.name, len(f.Enumerated)), r.at, func() error {
-						var s [2]int64
-						err := d.each(r.data, imageSizeSchema, func(r *reader) error { return d.extent(r, &s) })
-						f.Enumerated = append(f.Enumerated, s[:])
-						return err
-					})
+			return r.message(imageSizesSchema, func(r *reader) error {
+				return element(r, &f.Enumerated, func(m span) ([]int64, error) {
+					s := new([2]int64)
+					return s[:], d.each(m, imageSizeSchema, func(r *reader) error { return d.extent(r, s) })
 				})
 			})
 		case "imageSizeRange":
@@ -316,8 +292,7 @@ func (d *decoder) image(m span, f *metadata.Feature) error {
 func (d *decoder) extent(r *reader, size *[2]int64) error {
 	n := int64(r.n)
 	if n < 0 {
-		r.fail("the %s of the image is %d", r.name, n)
-		return r.err
+		return r.fail("the %s of the image is %d", r.name, n)
 	}
 	if r.name == "height" {
 		size[0] = n

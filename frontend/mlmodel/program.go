@@ -22,8 +22,7 @@ func (d *decoder) program(m span, about *metadata.Model) (*mil.Program, error) {
 		switch r.name {
 		case "version":
 			if p.Version = versions[r.n]; p.Version == "" {
-				r.fail("unknown program version %d, want 1", int64(r.n))
-				return r.err
+				return r.fail("unknown program version %d, want 1", int64(r.n))
 			}
 		case "functions":
 			return r.collect(funcs)
@@ -44,18 +43,11 @@ func (d *decoder) program(m span, about *metadata.Model) (*mil.Program, error) {
 	if len(funcs) == 0 {
 		return nil, d.errorf(m.at, "the program lacks a function")
 	}
-	for _, name := range slices.Sorted(maps.Keys(funcs)) {
-		body := funcs[name]
-		err := d.in(keyed("functions", name), body.at, func() error {
-			f, err := d.function(name, body, about)
-			p.Funcs = append(p.Funcs, f)
-			return err
-		})
-		if err != nil {
-			return nil, err
-		}
-	}
-	return p, nil
+	return p, d.sorted("functions", funcs, func(name string, body span) error {
+		f, err := d.function(name, body, about)
+		p.Funcs = append(p.Funcs, f)
+		return err
+	})
 }
 
 // collect adds the current field, an entry of a map from strings, to m.
@@ -65,12 +57,10 @@ func (r *reader) collect(m map[string]span) error {
 		return r.err
 	}
 	if !isName(key) {
-		r.fail("the key %s is not an identifier", shown(key))
-		return r.err
+		return r.fail("the key %s is not an identifier", shown(key))
 	}
 	if _, twice := m[key]; twice {
-		r.fail("duplicate %s", key)
-		return r.err
+		return r.fail("duplicate %s", key)
 	}
 	m[key] = value
 	return nil
@@ -110,8 +100,7 @@ func isName(s string) bool {
 func (r *reader) identifier() (string, error) {
 	s := r.text()
 	if !isName(s) {
-		r.fail("%s is not an identifier", shown(s))
-		return "", r.err
+		return "", r.fail("%s is not an identifier", shown(s))
 	}
 	return s, nil
 }
@@ -122,11 +111,10 @@ func (d *decoder) function(name string, m span, about *metadata.Model) (*mil.Fun
 	blocks := map[string]span{}
 	attrs := map[string]span{}
 	opset := ""
-	err := d.each(m, functionSchema, func(r *reader) (err error) {
+	err := d.each(m, functionSchema, func(r *reader) error {
 		switch r.name {
 		case "inputs":
-			f.Params, err = d.namedType(r, f.Params)
-			return err
+			return d.namedType(r, &f.Params)
 		case "opset":
 			opset = r.text()
 		case "block_specializations":
@@ -177,42 +165,30 @@ func (d *decoder) function(name string, m span, about *metadata.Model) (*mil.Fun
 }
 
 // attributes converts a map of values, sorted by name.
-func (d *decoder) attributes(m map[string]span) ([]mil.Arg, error) {
-	var out []mil.Arg
-	for _, name := range slices.Sorted(maps.Keys(m)) {
-		err := d.in(keyed("attributes", name), m[name].at, func() error {
-			v, err := d.value(m[name], true)
-			out = append(out, mil.Arg{Name: name, Value: v})
-			return err
-		})
-		if err != nil {
-			return nil, err
-		}
-	}
-	return out, nil
+func (d *decoder) attributes(m map[string]span) (out []mil.Arg, err error) {
+	err = d.sorted("attributes", m, func(name string, m span) error {
+		v, err := d.value(m, true)
+		out = append(out, mil.Arg{Name: name, Value: v})
+		return err
+	})
+	return out, err
 }
 
 // namedType adds the current field, a NamedValueType, to ps.
-func (d *decoder) namedType(r *reader, ps []mil.Param) ([]mil.Param, error) {
-	err := d.in(nth(r.name, len(ps)), r.at, func() error {
-		var p mil.Param
-		err := d.each(r.data, namedTypeSchema, func(r *reader) (err error) {
+func (d *decoder) namedType(r *reader, ps *[]mil.Param) error {
+	return element(r, ps, func(m span) (p mil.Param, err error) {
+		err = d.each(m, namedTypeSchema, func(r *reader) (err error) {
 			if r.name == "name" {
 				p.Name, err = r.identifier()
 				return err
 			}
 			return d.in(one(r.name), r.at, func() (err error) { p.Type, err = d.valueType(r.data); return err })
 		})
-		switch {
-		case err != nil:
-			return err
-		case p.Name == "" || p.Type == nil:
-			return d.errorf(r.at, "want a name and a type, got the name %s", shown(p.Name))
+		if err == nil && (p.Name == "" || p.Type == nil) {
+			err = d.errorf(r.at, "want a name and a type, got the name %s", shown(p.Name))
 		}
-		ps = append(ps, p)
-		return nil
+		return p, err
 	})
-	return ps, err
 }
 
 // block reads a MILSpec.Block.
@@ -221,17 +197,13 @@ func (d *decoder) block(m span) (*mil.Block, error) {
 	err := d.each(m, blockSchema, func(r *reader) (err error) {
 		switch r.name {
 		case "inputs":
-			b.Params, err = d.namedType(r, b.Params)
+			err = d.namedType(r, &b.Params)
 		case "outputs":
 			var name string
 			name, err = r.identifier()
 			b.Outputs = append(b.Outputs, mil.Ref{Name: name})
 		case "operations":
-			err = d.in(nth(r.name, len(b.Stmts)), r.at, func() error {
-				s, err := d.operation(r.data)
-				b.Stmts = append(b.Stmts, s)
-				return err
-			})
+			err = element(r, &b.Stmts, d.operation)
 		}
 		return err
 	})
@@ -250,13 +222,9 @@ func (d *decoder) operation(m span) (*mil.Stmt, error) {
 		case "inputs":
 			err = r.collect(inputs)
 		case "outputs":
-			s.Results, err = d.namedType(r, s.Results)
+			err = d.namedType(r, &s.Results)
 		case "blocks":
-			err = d.in(nth(r.name, len(s.Blocks)), r.at, func() error {
-				b, err := d.block(r.data)
-				s.Blocks = append(s.Blocks, b)
-				return err
-			})
+			err = element(r, &s.Blocks, d.block)
 		case "attributes":
 			err = r.collect(attrs)
 		}
@@ -268,15 +236,13 @@ func (d *decoder) operation(m span) (*mil.Stmt, error) {
 	if s.Op == "" {
 		return nil, d.errorf(m.at, "the operation lacks a type")
 	}
-	for _, name := range slices.Sorted(maps.Keys(inputs)) {
-		err := d.in(keyed("inputs", name), inputs[name].at, func() error {
-			v, err := d.argument(inputs[name])
-			s.Args = append(s.Args, mil.Arg{Name: name, Value: v})
-			return err
-		})
-		if err != nil {
-			return nil, err
-		}
+	err = d.sorted("inputs", inputs, func(name string, m span) error {
+		v, err := d.argument(m)
+		s.Args = append(s.Args, mil.Arg{Name: name, Value: v})
+		return err
+	})
+	if err != nil {
+		return nil, err
 	}
 	s.Attrs, err = d.attributes(attrs)
 	return s, err
@@ -286,9 +252,8 @@ func (d *decoder) operation(m span) (*mil.Stmt, error) {
 func (d *decoder) argument(m span) (mil.Value, error) {
 	var vs []mil.Value
 	err := d.each(m, argumentSchema, func(r *reader) error {
-		return d.in(nth(r.name, len(vs)), r.at, func() error {
-			var v mil.Value
-			err := d.each(r.data, bindingSchema, func(r *reader) error {
+		return element(r, &vs, func(m span) (v mil.Value, err error) {
+			err = d.each(m, bindingSchema, func(r *reader) error {
 				if r.name == "name" {
 					name, err := r.identifier()
 					v = &mil.Ref{Name: name}
@@ -299,8 +264,7 @@ func (d *decoder) argument(m span) (mil.Value, error) {
 			if err == nil && v == nil {
 				err = d.errorf(r.at, "the argument is neither a name nor a value")
 			}
-			vs = append(vs, v)
-			return err
+			return v, err
 		})
 	})
 	if err != nil {

@@ -11,8 +11,7 @@ func (d *decoder) valueType(m span) (*mil.Type, error) {
 	var t *mil.Type
 	err := d.each(m, valueTypeSchema, func(r *reader) error {
 		if t != nil {
-			r.fail("duplicate type")
-			return r.err
+			return r.fail("duplicate type")
 		}
 		return d.in(one(r.name), r.at, func() (err error) {
 			t, err = d.typeOf(r)
@@ -88,21 +87,15 @@ func (d *decoder) tensorType(m span) (*mil.Type, error) {
 		switch r.name {
 		case "dataType":
 			if t.Elem = dataTypes[r.n]; t.Elem == "" {
-				r.fail("unknown element type %d", r.n)
-				return r.err
+				return r.fail("unknown element type %d", r.n)
 			}
 		case "rank":
 			rank = int64(r.n)
 		case "dimensions":
 			if len(t.Dims) >= maxRank {
-				r.fail("the tensor has more than %d dimensions", maxRank)
-				return r.err
+				return r.fail("the tensor has more than %d dimensions", maxRank)
 			}
-			return d.in(nth(r.name, len(t.Dims)), r.at, func() error {
-				dim, err := d.dimension(r.data)
-				t.Dims = append(t.Dims, dim)
-				return err
-			})
+			return element(r, &t.Dims, d.dimension)
 		}
 		return nil
 	})
@@ -131,8 +124,7 @@ func (d *decoder) dimension(m span) (mil.Dim, error) {
 			if r.name == "constant" {
 				return d.each(r.data, constantSchema, func(r *reader) error {
 					if r.n > math.MaxInt64 {
-						r.fail("dimension %d exceeds the limit of %d", r.n, int64(math.MaxInt64))
-						return r.err
+						return r.fail("dimension %d exceeds the limit of %d", r.n, int64(math.MaxInt64))
 					}
 					dim.Size = int64(r.n)
 					return nil

@@ -82,8 +82,7 @@ func (d *decoder) immediate(m span, t *mil.Type, typed bool) (mil.Value, error) 
 	}
 	err := d.each(m, immediateSchema, func(r *reader) error {
 		if v != nil {
-			r.fail("duplicate value")
-			return r.err
+			return r.fail("duplicate value")
 		}
 		return d.in(one(r.name), r.at, func() error {
 			kind := immediateKinds[r.name]
@@ -131,11 +130,7 @@ var immediateKinds = map[string]mil.TypeKind{
 func (d *decoder) values(m span) ([]mil.Value, error) {
 	var vs []mil.Value
 	err := d.each(m, valuesSchema, func(r *reader) error {
-		return d.in(nth(r.name, len(vs)), r.at, func() error {
-			v, err := d.value(r.data, false)
-			vs = append(vs, v)
-			return err
-		})
+		return element(r, &vs, func(m span) (mil.Value, error) { return d.value(m, false) })
 	})
 	return vs, err
 }
@@ -144,9 +139,8 @@ func (d *decoder) values(m span) ([]mil.Value, error) {
 func (d *decoder) entries(m span) ([]mil.Entry, error) {
 	var es []mil.Entry
 	err := d.each(m, valuesSchema, func(r *reader) error {
-		return d.in(nth(r.name, len(es)), r.at, func() error {
-			var e mil.Entry
-			err := d.each(r.data, pairSchema, func(r *reader) error {
+		return element(r, &es, func(m span) (e mil.Entry, err error) {
+			err = d.each(m, pairSchema, func(r *reader) error {
 				return d.in(one(r.name), r.at, func() error {
 					v, err := d.value(r.data, false)
 					if r.name == "key" {
@@ -160,8 +154,7 @@ func (d *decoder) entries(m span) ([]mil.Entry, error) {
 			if err == nil && (e.Key == nil || e.Value == nil) {
 				err = d.errorf(r.at, "the entry needs a key and a value")
 			}
-			es = append(es, e)
-			return err
+			return e, err
 		})
 	})
 	return es, err

@@ -2,6 +2,8 @@ package mlmodel
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -216,13 +218,14 @@ func (r *reader) cut(typ protowire.Type, body []byte) {
 	r.fail("the %s number is truncated or too long, %d bytes are left in its message", wireNames[typ], len(body))
 }
 
-// fail sets the error of the current field.
-func (r *reader) fail(format string, args ...any) {
+// fail sets the error of the current field and returns it.
+func (r *reader) fail(format string, args ...any) error {
 	name := r.name
 	if name == "" {
 		name = "field " + strconv.Itoa(int(r.num))
 	}
 	r.err = r.d.in(one(name), r.at, func() error { return r.d.errorf(r.at, format, args...) })
+	return r.err
 }
 
 // numbers calls f for each number of the current field, which is repeated.
@@ -284,6 +287,30 @@ func (r *reader) entry() (key string, value span, ok bool) {
 		return "", value, false
 	}
 	return key, value, true
+}
+
+// message runs f on every field of the current field, a message.
+func (r *reader) message(sch schema, f func(r *reader) error) error {
+	return r.d.in(one(r.name), r.at, func() error { return r.d.each(r.data, sch, f) })
+}
+
+// element appends what read makes of the current field, an element of a repeated one.
+func element[T any](r *reader, list *[]T, read func(m span) (T, error)) error {
+	return r.d.in(nth(r.name, len(*list)), r.at, func() error {
+		x, err := read(r.data)
+		*list = append(*list, x)
+		return err
+	})
+}
+
+// sorted calls f for each entry of a map, by key.
+func (d *decoder) sorted(name string, m map[string]span, f func(key string, m span) error) error {
+	for _, k := range slices.Sorted(maps.Keys(m)) {
+		if err := d.in(keyed(name, k), m[k].at, func() error { return f(k, m[k]) }); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // each runs f on every field of the message m.
