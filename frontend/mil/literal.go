@@ -121,83 +121,64 @@ func (l *Literal) mismatch(want string) error {
 	return fmt.Errorf("want a literal of %[2]s, got %[1]s", l.atoms, want)
 }
 
-// Floats converts every atom, in order, to float64. It fails if one is not a number. Numbers that float64 cannot
-// represent are rounded to nearest even.
-func (l *Literal) Floats() ([]float64, error) {
-	if !l.IsNumeric() {
-		return nil, l.mismatch("numbers")
+// convert converts every atom, in order. It fails if they are not of the wanted kind, which may says.
+func convert[T any](l *Literal, may bool, want string, atom func(tok string) (T, error)) ([]T, error) {
+	if !may {
+		return nil, l.mismatch(want)
 	}
-	out := make([]float64, 0, l.count)
+	out := make([]T, 0, l.count)
 	for c := (atomCursor{rest: l.text}); ; {
 		tok := c.next()
 		if tok == "" {
 			return out, nil
 		}
-		out = append(out, parseFloat(tok))
+		v, err := atom(tok)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, v)
 	}
+}
+
+// Floats converts every atom, in order, to float64. It fails if one is not a number. Numbers that float64 cannot
+// represent are rounded to nearest even.
+func (l *Literal) Floats() ([]float64, error) {
+	return convert(l, l.IsNumeric(), "numbers", func(tok string) (float64, error) { return parseFloat(tok), nil })
 }
 
 // Ints converts every atom to int64. It fails if one is not an integer or does not fit.
 func (l *Literal) Ints() ([]int64, error) {
-	if !l.IsInt() {
-		return nil, l.mismatch("integers")
-	}
-	out := make([]int64, 0, l.count)
-	for c := (atomCursor{rest: l.text}); ; {
-		tok := c.next()
-		if tok == "" {
-			return out, nil
-		}
+	return convert(l, l.IsInt(), "integers", func(tok string) (int64, error) {
 		v, err := parseInt(tok)
 		if err != nil {
-			return nil, fmt.Errorf("integer %s is above the largest int64, %d", tok, uint64(1<<63-1))
+			err = fmt.Errorf("integer %s is above the largest int64, %d", tok, uint64(1<<63-1))
 		}
-		out = append(out, v)
-	}
+		return v, err
+	})
 }
 
 // Uints converts every atom to uint64. It fails if one is not an integer or is negative.
 func (l *Literal) Uints() ([]uint64, error) {
-	if !l.IsInt() {
-		return nil, l.mismatch("integers")
-	}
-	out := make([]uint64, 0, l.count)
-	for c := (atomCursor{rest: l.text}); ; {
-		tok := c.next()
-		if tok == "" {
-			return out, nil
-		}
+	return convert(l, l.IsInt(), "integers", func(tok string) (uint64, error) {
 		v, err := parseUint(tok)
 		if err != nil {
-			return nil, fmt.Errorf("want an unsigned integer, got %s", tok)
+			err = fmt.Errorf("want an unsigned integer, got %s", tok)
 		}
-		out = append(out, v)
-	}
+		return v, err
+	})
 }
 
 // Bools converts every atom to a bool. It fails if one is something else.
 func (l *Literal) Bools() ([]bool, error) {
-	if !l.IsBool() {
-		return nil, l.mismatch("bools")
-	}
-	out := make([]bool, 0, l.count)
-	for tok := range l.Atoms() {
-		out = append(out, tok == "true")
-	}
-	return out, nil
+	return convert(l, l.IsBool(), "bools", func(tok string) (bool, error) { return tok == "true", nil })
 }
 
 // Strings converts every atom to the string that it denotes. It fails if one is something else.
 func (l *Literal) Strings() ([]string, error) {
-	if !l.IsString() {
-		return nil, l.mismatch("strings")
-	}
-	out := make([]string, 0, l.count)
-	for tok := range l.Atoms() {
+	return convert(l, l.IsString(), "strings", func(tok string) (string, error) {
 		s, _ := unquote(tok) // checked by the parser
-		out = append(out, s)
-	}
-	return out, nil
+		return s, nil
+	})
 }
 
 func one[T any](l *Literal, all []T, err error) (v T, _ error) {

@@ -45,18 +45,8 @@ func (p *parser) value(typed bool) (Value, bool) {
 
 // setEnd extends a typed value to the closing parenthesis.
 func (p *parser) setEnd(v Value) {
-	end := p.prevEnd()
-	switch v := v.(type) {
-	case *Literal:
-		v.end = end
-	case *BlobRef:
-		v.end = end
-	case *Tuple:
-		v.end = end
-	case *List:
-		v.end = end
-	case *Dict:
-		v.end = end
+	if t := v.base(); t != nil {
+		t.end = p.prevEnd()
 	}
 }
 

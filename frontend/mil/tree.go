@@ -146,7 +146,15 @@ func (p *Program) ValueSpan(v Value) diag.Span { return p.Span(v.Pos(), v.End())
 type Value interface {
 	Pos() diag.Pos // of its first byte, the type included
 	End() diag.Pos // just after its last byte
-	isValue()
+	base() *typed  // nil for a Ref
+}
+
+// TypeOf returns the type before a value, nil if the text has none.
+func TypeOf(v Value) *Type {
+	if t := v.base(); t != nil {
+		return t.Type
+	}
+	return nil
 }
 
 // typed is the common part of all values with an optional type.
@@ -208,9 +216,5 @@ type Entry struct {
 	Key, Value Value
 }
 
-func (*Ref) isValue()     {}
-func (*Literal) isValue() {}
-func (*BlobRef) isValue() {}
-func (*Tuple) isValue()   {}
-func (*List) isValue()    {}
-func (*Dict) isValue()    {}
+func (*Ref) base() *typed     { return nil }
+func (t *typed) base() *typed { return t }

@@ -145,7 +145,7 @@ func (b *builder) inPlace(out *symbol, c *ir.Const, p *ir.Param, op *operation) 
 // operandType returns the type of a literal written as an argument: its own, or else the one of its kind that the
 // parameter accepts.
 func (b *builder) operandType(v mil.Value, p *ir.Param, op *operation) (ir.Type, bool) {
-	if own := typeOf(v); own != nil {
+	if own := mil.TypeOf(v); own != nil {
 		return b.valueType(own)
 	}
 	l, ok := v.(*mil.Literal)

@@ -162,7 +162,7 @@ func (b *builder) constant(s *mil.Stmt) {
 // constValue converts the value of a constant with the name and the declared type t; of is the declaration. After an
 // error, which it reports, it returns nil.
 func (b *builder) constValue(op, name string, v mil.Value, t ir.Type, of *mil.Type) *ir.Const {
-	if own := typeOf(v); own != nil {
+	if own := mil.TypeOf(v); own != nil {
 		vt, ok := b.valueType(own)
 		if !ok {
 			return nil
@@ -202,23 +202,6 @@ func (b *builder) constValue(op, name string, v mil.Value, t ir.Type, of *mil.Ty
 		}
 	}
 	return c
-}
-
-// typeOf returns the type before a value, or nil.
-func typeOf(v mil.Value) *mil.Type {
-	switch v := v.(type) {
-	case *mil.Literal:
-		return v.Type
-	case *mil.BlobRef:
-		return v.Type
-	case *mil.List:
-		return v.Type
-	case *mil.Tuple:
-		return v.Type
-	case *mil.Dict:
-		return v.Type
-	}
-	return nil
 }
 
 // An operation is an ir.Op that is being built.
