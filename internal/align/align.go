@@ -16,6 +16,22 @@ func Common(a, b []int32, work int64) (pairs [][2]int32, whole bool) {
 	return s.pairs, s.whole
 }
 
+// Strings is Common for sequences of strings.
+func Strings(a, b []string, work int64) (pairs [][2]int32, whole bool) {
+	numbers := map[string]int32{}
+	number := func(list []string) []int32 {
+		out := make([]int32, len(list))
+		for i, s := range list {
+			if _, ok := numbers[s]; !ok {
+				numbers[s] = int32(len(numbers))
+			}
+			out[i] = numbers[s]
+		}
+		return out
+	}
+	return Common(number(a), number(b), work)
+}
+
 type aligner struct {
 	a, b  []int32
 	work  int64
