@@ -1,14 +1,11 @@
 package sim
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"math/bits"
 	"strconv"
 	"strings"
 
-	"github.com/zinc-compiler/zinc/compile/pair"
 	"github.com/zinc-compiler/zinc/emit/e5"
 	"github.com/zinc-compiler/zinc/emit/hwx"
 )
@@ -25,32 +22,24 @@ type surface struct {
 	stride []uint64 // bytes
 }
 
-// openContainer checks a container without a descriptor and prepares its one procedure. The inputs and outputs are its
-// bound tensors in fp16, with the shapes and strides that the container states.
+// descriptorOf returns a descriptor for a container that has none, with the given hash: a function that runs its one
+// procedure. The inputs and outputs are its bound tensors in fp16, with the shapes and strides that the container
+// states.
 //
 // A container with several procedures is an error: only the descriptor says in which order they run and what they pass
 // to each other.
-func openContainer(p pair.Pair) (*Machine, error) {
-	f, err := hwx.Read(p.Container)
-	if err != nil {
-		return nil, &LoadError{"container", err}
-	}
-	if errs := hwx.Validate(f); len(errs) > 0 {
-		return nil, &LoadError{"container", errs[0]}
-	}
+func descriptorOf(f *hwx.File, hash string) (*e5.Program, error) {
 	procs := f.Procedures()
 	if len(procs) != 1 {
-		return nil, loadf("container", "it has %d procedures and no descriptor that "+
-			"states their order; load the pair instead", len(procs))
+		return nil, fmt.Errorf("it has %d procedures and no descriptor that states their order; load the pair instead",
+			len(procs))
 	}
 	name := procs[0].Name
 	surfaces, err := surfacesOf(f)
 	if err != nil {
-		return nil, &LoadError{"container", err}
+		return nil, err
 	}
-	sum := sha256.Sum256(p.Container)
-	hash := hex.EncodeToString(sum[:])
-	fn := &function{Function: &e5.Function{Name: name}, calls: map[int]*call{}}
+	fn := &e5.Function{Name: name}
 	var ins, outs []uint32
 	for i := range surfaces {
 		s := &surfaces[i]
@@ -61,9 +50,9 @@ func openContainer(p pair.Pair) (*Machine, error) {
 			outs = append(outs, id)
 			continue
 		}
-		host, err := fn.hostOperand(id, e5.HostInput)
+		host, err := hostOperand(fn, id, e5.HostInput)
 		if err != nil {
-			return nil, &LoadError{"container", err}
+			return nil, err
 		}
 		fn.Inputs = append(fn.Inputs, host)
 		fn.AddOp([]uint32{host}, []uint32{id}, &e5.CastAttrs{SrcDType: e5.FP16, DstDType: e5.FP16, ComponentPack: 1})
@@ -71,33 +60,18 @@ func openContainer(p pair.Pair) (*Machine, error) {
 	}
 	fn.AddOp(ins, outs, &e5.AneInferenceAttrs{ProcedureName: name, AneHash: hash})
 	for _, id := range outs {
-		host, err := fn.hostOperand(id, e5.HostOutput)
+		host, err := hostOperand(fn, id, e5.HostOutput)
 		if err != nil {
-			return nil, &LoadError{"container", err}
+			return nil, err
 		}
 		fn.Outputs = append(fn.Outputs, host)
 		fn.AddOp([]uint32{id}, []uint32{host}, &e5.CastAttrs{SrcDType: e5.FP16, DstDType: e5.FP16, ComponentPack: 1})
 	}
-	fn.ops = fn.Blocks[0].Operations
-	m := &Machine{pair: p, funcs: []*function{fn}, fn: fn, procs: map[string]*procedure{}}
-	c, err := newContainer(m, f, true)
-	if err != nil {
-		return nil, err
-	}
-	for i := range fn.ops {
-		if err := m.prepare(c, fn, i, hash); err != nil {
-			return nil, err
-		}
-	}
-	if err := fn.fits(m.procs); err != nil {
-		return nil, err
-	}
-	m.attach(f)
-	return m, nil
+	return &e5.Program{Functions: []e5.Function{*fn}}, nil
 }
 
 // hostOperand adds the packed form of a surface.
-func (f *function) hostOperand(id uint32, a e5.Aperture) (uint32, error) {
+func hostOperand(f *e5.Function, id uint32, a e5.Aperture) (uint32, error) {
 	o := &f.Operands[id]
 	desc := e5.HostDescriptor(e5.FP16, o.Desc.Dim...)
 	size, err := desc.Extent()

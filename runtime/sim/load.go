@@ -33,9 +33,6 @@ func loadf(where, format string, args ...any) error {
 
 // Open checks a pair, or a container alone, and prepares it. The bytes must stay unchanged while the machine is in use.
 func Open(p pair.Pair) (*Machine, error) {
-	if p.Alone() {
-		return openContainer(p)
-	}
 	f, err := hwx.Read(p.Container)
 	if err != nil {
 		return nil, &LoadError{"container", err}
@@ -43,12 +40,17 @@ func Open(p pair.Pair) (*Machine, error) {
 	if errs := hwx.Validate(f); len(errs) > 0 {
 		return nil, &LoadError{"container", errs[0]}
 	}
-	d, err := e5.Read(p.Descriptor)
-	if err != nil {
+	sum := sha256.Sum256(p.Container)
+	hash := hex.EncodeToString(sum[:])
+	var d *e5.Program
+	if p.Alone() {
+		if d, err = descriptorOf(f, hash); err != nil {
+			return nil, &LoadError{"container", err}
+		}
+	} else if d, err = e5.Read(p.Descriptor); err != nil {
 		return nil, &LoadError{"descriptor", err}
 	}
-	sum := sha256.Sum256(p.Container)
-	m, err := link(f, d, hex.EncodeToString(sum[:]), true)
+	m, err := link(f, d, hash, true)
 	if err != nil {
 		return nil, err
 	}
