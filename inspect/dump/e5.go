@@ -231,10 +231,7 @@ func (d *fileDump) rawFile() error {
 // restOf prints the words of a truncated descriptor in which nothing was found, because what refers to them or defines
 // their meaning is missing.
 func (d *fileDump) restOf(s *descriptorState) error {
-	if d.j != nil {
-		d.j.Open("undecoded", '[')
-		defer d.j.Close()
-	}
+	defer d.open("undecoded", '[')()
 	for _, r := range s.rest {
 		if err := d.words("not decoded", "", int64(r.Off), s.b[r.Off:r.Off+r.Bytes]); err != nil {
 			return err

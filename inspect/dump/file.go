@@ -69,9 +69,16 @@ func (d *fileDump) show(n *node.Node) error {
 func (d *fileDump) list(part string) func() {
 	if d.j == nil {
 		d.part()
+	}
+	return d.open(part, '[')
+}
+
+// open begins an object or a list that only JSON has. The function that it returns ends it.
+func (d *fileDump) open(key string, bracket byte) func() {
+	if d.j == nil {
 		return func() {}
 	}
-	d.j.Open(part, '[')
+	d.j.Open(key, bracket)
 	return d.j.Close
 }
 
@@ -127,10 +134,7 @@ func (d *fileDump) undecoded() error {
 
 // raws prints the words of parts, or of the whole file if no parts are selected or nothing could be decoded.
 func (d *fileDump) raws(parts []filePart) error {
-	if d.j != nil {
-		d.j.Open("raw", '[')
-		defer d.j.Close()
-	}
+	defer d.open("raw", '[')()
 	if !d.any() || len(parts) == 0 {
 		return d.words("file", "", 0, d.b)
 	}

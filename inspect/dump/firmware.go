@@ -121,10 +121,7 @@ func (d *fileDump) firmwareSlots() error {
 // firmwareRecordsOf prints the wanted records of each program, in text with a function.
 func (d *fileDump) firmwareRecordsOf(part string, wanted func(r *td.Record) bool,
 	text func(i int, g *afpp.Program) error) error {
-	if d.j != nil {
-		d.j.Open(part, '[')
-		defer d.j.Close()
-	}
+	defer d.open(part, '[')()
 	for i, g := range d.firm.Programs {
 		if d.j == nil {
 			d.part()

@@ -53,10 +53,7 @@ func (d *fileDump) chosenTasks(visit func(p hwx.Procedure, i int, t td.Placed) e
 
 // containerTask prints the tasks that Tasks names.
 func (d *fileDump) containerTask() error {
-	if d.j != nil {
-		d.j.Open("task", '[')
-		defer d.j.Close()
-	}
+	defer d.open("task", '[')()
 	return d.chosenTasks(func(p hwx.Procedure, i int, t td.Placed) error {
 		return d.detail(p.Name, i, p.Tasks, t, d.hwx.textOff+int64(t.Off))
 	})
@@ -65,10 +62,7 @@ func (d *fileDump) containerTask() error {
 // containerRecords prints the records that loading generates from the tasks; the container itself has none.
 func (d *fileDump) containerRecords() error {
 	f := d.hwx.f
-	if d.j != nil {
-		d.j.Open(PartRecords, '[')
-		defer d.j.Close()
-	}
+	defer d.open(PartRecords, '[')()
 	if note := noFields(f); note != "" {
 		return d.notePart("records: " + note)
 	}
@@ -147,10 +141,7 @@ func (d *fileDump) notePart(s string) error {
 // relocs prints the relocations of all sections.
 func (d *fileDump) relocs() error {
 	f := d.hwx.f
-	if d.j != nil {
-		d.j.Open(PartRelocs, '[')
-		defer d.j.Close()
-	}
+	defer d.open(PartRelocs, '[')()
 	found := false
 	text := f.Section(hwx.SegText, hwx.SectText)
 	for _, s := range f.Sections() {

@@ -69,10 +69,7 @@ func (d *fileDump) imageTasks() error {
 		d.part()
 		return td.WriteText(d.out, []td.Program{p})
 	}
-	if d.j != nil {
-		d.j.Open("procedures", '[')
-		defer d.j.Close()
-	}
+	defer d.open("procedures", '[')()
 	for i := 0; i < len(d.imageSet); {
 		name := d.imageSet[i].procedure
 		n := 1
@@ -146,10 +143,7 @@ func (d *fileDump) chosenImages(visit func(i, n int, x *imageTask) error) error 
 }
 
 func (d *fileDump) imageDetail() error {
-	if d.j != nil {
-		d.j.Open("task", '[')
-		defer d.j.Close()
-	}
+	defer d.open("task", '[')()
 	return d.chosenImages(func(i, n int, x *imageTask) error {
 		if x.task == nil {
 			return fmt.Errorf("%s: %s %d: %w", d.path, d.name(PartTask), i, x.err)
