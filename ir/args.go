@@ -1,8 +1,9 @@
 package ir
 
-import "slices"
-
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // The functions below read one argument of an operation, or the default that its row states for
 // an absent one. ok is false if the argument is not known at compile time, is absent and has no
@@ -107,34 +108,20 @@ func hasElems(c *Const, n int64) bool {
 
 // The need functions read arguments for shape rules; they return an error for an argument that cannot be read.
 
-func needInt(op *Op, name ParamName) (int64, error) {
-	v, ok := ArgInt(op, name)
-	if !ok {
-		return 0, unreadable(op, name, "an integer")
-	}
-	return v, nil
-}
+func needInt(op *Op, name ParamName) (int64, error) { return need(op, name, "an integer", ArgInt) }
 
-func needBool(op *Op, name ParamName) (bool, error) {
-	v, ok := ArgBool(op, name)
-	if !ok {
-		return false, unreadable(op, name, "a boolean")
-	}
-	return v, nil
-}
+func needBool(op *Op, name ParamName) (bool, error) { return need(op, name, "a boolean", ArgBool) }
 
-func needString(op *Op, name ParamName) (string, error) {
-	v, ok := ArgString(op, name)
-	if !ok {
-		return "", unreadable(op, name, "a string")
-	}
-	return v, nil
-}
+func needString(op *Op, name ParamName) (string, error) { return need(op, name, "a string", ArgString) }
 
 func needInts(op *Op, name ParamName) ([]int64, error) {
-	v, ok := ArgInts(op, name)
+	return need(op, name, "a vector of integers", ArgInts)
+}
+
+func need[T any](op *Op, name ParamName, want string, read func(*Op, ParamName) (T, bool)) (T, error) {
+	v, ok := read(op, name)
 	if !ok {
-		return nil, unreadable(op, name, "a vector of integers")
+		return v, unreadable(op, name, want)
 	}
 	return v, nil
 }

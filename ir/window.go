@@ -2,32 +2,31 @@ package ir
 
 import "slices"
 
-// Conv is the decoded arguments of conv and conv_transpose, with defaults and padding resolved.
-// Every slice has one element per spatial dimension.
+// Window is what convolutions and pools share, with defaults and padding resolved. Every slice has one element per
+// spatial dimension.
+type Window struct {
+	Spatial   int     // spatial dimensions, 1 to 3
+	Kernel    []int64 // taps
+	Strides   []int64
+	PadType   string // valid, same, same_lower or custom
+	PadBefore []int64
+	PadAfter  []int64 // for conv_transpose: elements cropped from the full result; negative adds zeros
+	In, Out   []int64 // spatial extents, or Unknown
+}
+
+// Conv is the decoded arguments of conv and conv_transpose.
 type Conv struct {
-	Spatial    int     // spatial dimensions, 1 to 3
-	Kernel     []int64 // taps
-	Strides    []int64
+	Window
 	Dilations  []int64
-	PadType    string // valid, same, same_lower or custom
-	PadBefore  []int64
-	PadAfter   []int64 // for conv_transpose: elements cropped from the full result; negative adds zeros
 	Groups     int64
-	In, Out    []int64 // spatial extents, or Unknown
 	Transposed bool
 }
 
-// Pool is the decoded arguments of a pooling operation, resolved like Conv.
+// Pool is the decoded arguments of a pooling operation. PadAfter is without the part that ceil_mode adds.
 type Pool struct {
-	Spatial        int
-	Kernel         []int64
-	Strides        []int64
-	PadType        string
-	PadBefore      []int64
-	PadAfter       []int64 // without the part that ceil_mode adds
+	Window
 	CeilMode       bool
-	ExcludePadding bool    // avg_pool: padding does not count in the divisor
-	In, Out        []int64 // spatial extents, or Unknown
+	ExcludePadding bool // avg_pool: padding does not count in the divisor
 }
 
 // WindowSame returns the padding that keeps ceil(n/stride) outputs: the total of
@@ -72,8 +71,7 @@ func WindowOutput(n, extent, stride, before, after int64, ceil bool) int64 {
 // spatialInts reads an argument with one positive integer per spatial dimension.
 func spatialInts(op *Op, name ParamName, spatial int, def int64) ([]int64, error) {
 	if op.Arg(name) == nil {
-		v := slices.Repeat([]int64{def}, spatial)
-		return v, nil
+		return slices.Repeat([]int64{def}, spatial), nil
 	}
 	v, err := needInts(op, name)
 	if err != nil {
@@ -90,42 +88,60 @@ func spatialInts(op *Op, name ParamName, spatial int, def int64) ([]int64, error
 	return v, nil
 }
 
-// padding resolves pad_type and pad against the input extents.
-func padding(op *Op, in, extent, strides []int64, types ...string) (kind string, before, after []int64, err error) {
-	if kind, err = needOneOf(op, ParamPadType, types...); err != nil {
-		return "", nil, nil, err
+// padding resolves pad_type and pad against the input extents and those of the windows.
+func (w *Window) padding(op *Op, extent []int64) (err error) {
+	if w.PadType, err = needOneOf(op, ParamPadType, "valid", "same", "same_lower", "custom"); err != nil {
+		return err
 	}
-	n := len(in)
-	before, after = make([]int64, n), make([]int64, n)
-	switch kind {
-	case "custom":
+	n := len(w.In)
+	w.PadBefore, w.PadAfter = make([]int64, n), make([]int64, n)
+	switch {
+	case w.same():
+		for i := range w.In {
+			w.PadBefore[i], w.PadAfter[i], _ = WindowSame(w.In[i], extent[i], w.Strides[i], w.PadType == "same_lower")
+		}
+	case w.PadType == "custom":
 		if op.Arg(ParamPad) == nil {
-			return "", nil, nil, Rulef(ParamPad, "pad_type is custom, but pad is missing")
+			return Rulef(ParamPad, "pad_type is custom, but pad is missing")
 		}
 		p, err := needInts(op, ParamPad)
 		if err != nil {
-			return "", nil, nil, err
+			return err
 		}
 		if len(p) != 2*n {
-			return "", nil, nil, Rulef(ParamPad, "pad has %d elements, must have two for each of %d spatial dimensions",
-				len(p), n)
+			return Rulef(ParamPad, "pad has %d elements, must have two for each of %d spatial dimensions", len(p), n)
 		}
 		for i, v := range p {
 			if v < 0 || v > maxDim {
-				return "", nil, nil, Rulef(ParamPad, "pad[%d] is %d, must not be negative", i, v)
+				return Rulef(ParamPad, "pad[%d] is %d, must not be negative", i, v)
 			}
-			if i%2 == 0 {
-				before[i/2] = v
-			} else {
-				after[i/2] = v
-			}
-		}
-	case "same", "same_lower":
-		for i := range in {
-			before[i], after[i], _ = WindowSame(in[i], extent[i], strides[i], kind == "same_lower")
+			side := [2][]int64{w.PadBefore, w.PadAfter}[i%2]
+			side[i/2] = v
 		}
 	}
-	return kind, before, after, nil
+	return nil
+}
+
+func (w *Window) same() bool { return w.PadType == "same" || w.PadType == "same_lower" }
+
+// outputs resolves padding and the extents of the results for windows of the given extents; param is their argument.
+func (w *Window) outputs(op *Op, extent []int64, ceil bool, param ParamName) error {
+	if err := w.padding(op, extent); err != nil {
+		return err
+	}
+	w.Out = make([]int64, w.Spatial)
+	for i := range w.Out {
+		if w.same() {
+			w.Out[i] = ceilDiv(w.In[i], w.Strides[i])
+			continue
+		}
+		w.Out[i] = WindowOutput(w.In[i], extent[i], w.Strides[i], w.PadBefore[i], w.PadAfter[i], ceil)
+		if w.Out[i] == 0 {
+			return Rulef(param, "the window covers %d elements of spatial dimension %d, but x has %d with %d of padding",
+				extent[i], i, w.In[i], w.PadBefore[i]+w.PadAfter[i]).and(ParamX)
+		}
+	}
+	return nil
 }
 
 // ConvAttrs decodes conv and conv_transpose. The weight's shape must be known.
@@ -172,28 +188,8 @@ func ConvAttrs(op *Op) (Conv, error) {
 	if c.Transposed {
 		return c, c.transposed(op, extent)
 	}
-	c.PadType, c.PadBefore, c.PadAfter, err = padding(op, c.In, extent, c.Strides, "valid", "same", "same_lower",
-		"custom")
-	if err != nil {
-		return c, err
-	}
-	c.Out = make([]int64, c.Spatial)
-	for i := range c.Out {
-		if c.PadType == "same" || c.PadType == "same_lower" {
-			c.Out[i] = ceilDiv(c.In[i], c.Strides[i])
-			continue
-		}
-		c.Out[i] = WindowOutput(c.In[i], extent[i], c.Strides[i], c.PadBefore[i], c.PadAfter[i], false)
-		if c.Out[i] == 0 {
-			return c, tooSmall(ParamWeight, i, extent[i], c.In[i], c.PadBefore[i]+c.PadAfter[i])
-		}
-	}
-	return c, nil
-}
-
-func tooSmall(param ParamName, i int, extent, n, pad int64) error {
-	return Rulef(param, "the window covers %d elements of spatial dimension %d, but x has %d with %d of padding",
-		extent, i, n, pad).and(ParamX)
+	err = c.outputs(op, extent, false, ParamWeight)
+	return c, err
 }
 
 func ceilDiv(n, d int64) int64 {
@@ -206,9 +202,7 @@ func ceilDiv(n, d int64) int64 {
 // transposed resolves padding and extents of conv_transpose: the full result
 // has (n-1)*stride + extent elements, from which padding is cropped.
 func (c *Conv) transposed(op *Op, extent []int64) (err error) {
-	c.PadType, c.PadBefore, c.PadAfter, err = padding(op, c.In, extent, c.Strides, "valid", "same", "same_lower",
-		"custom")
-	if err != nil {
+	if err := c.padding(op, extent); err != nil {
 		return err
 	}
 	var want []int64
@@ -226,7 +220,7 @@ func (c *Conv) transposed(op *Op, extent []int64) (err error) {
 		if n == 0 {
 			return Rulef(ParamX, "spatial dimension %d of x is empty", i)
 		}
-		same := c.PadType == "same" || c.PadType == "same_lower"
+		same := c.same()
 		if want == nil && n < 0 {
 			c.Out[i] = Unknown
 			if same {
@@ -290,21 +284,6 @@ func PoolAttrs(op *Op) (Pool, error) {
 			return p, err
 		}
 	}
-	p.PadType, p.PadBefore, p.PadAfter, err = padding(op, p.In, p.Kernel, p.Strides, "valid", "same", "same_lower",
-		"custom")
-	if err != nil {
-		return p, err
-	}
-	p.Out = make([]int64, p.Spatial)
-	for i := range p.Out {
-		if p.PadType == "same" || p.PadType == "same_lower" {
-			p.Out[i] = ceilDiv(p.In[i], p.Strides[i])
-			continue
-		}
-		p.Out[i] = WindowOutput(p.In[i], p.Kernel[i], p.Strides[i], p.PadBefore[i], p.PadAfter[i], p.CeilMode)
-		if p.Out[i] == 0 {
-			return p, tooSmall(ParamKernelSizes, i, p.Kernel[i], p.In[i], p.PadBefore[i]+p.PadAfter[i])
-		}
-	}
-	return p, nil
+	err = p.outputs(op, p.Kernel, p.CeilMode, ParamKernelSizes)
+	return p, err
 }
