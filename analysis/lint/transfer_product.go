@@ -308,6 +308,24 @@ func linearRange(c *call) []Interval {
 	return f.result(c)
 }
 
+// matrices adds the rows of constant matrices, or their columns.
+func (f *affine) matrices(k *ir.Const, byRows bool) {
+	s := k.Type.Shape
+	rows, cols := s[len(s)-2], s[len(s)-1]
+	for b := range batches(s) {
+		at := b * rows * cols
+		if byRows {
+			for j := range rows {
+				f.row(j, cols, func(i int64) float64 { return k.Float(at + j*cols + i) }, 0)
+			}
+			continue
+		}
+		for j := range cols {
+			f.row(j, rows, func(i int64) float64 { return k.Float(at + i*cols + j) }, 0)
+		}
+	}
+}
+
 // matmulRange follows the columns of a constant y, or the rows of a constant x.
 func matmulRange(c *call) []Interval {
 	m, err := ir.MatMulAttrs(c.op)
@@ -319,41 +337,15 @@ func matmulRange(c *call) []Interval {
 	rank := c.op.Results[0].Type.Rank()
 	switch {
 	case ky != nil && kx == nil && ky.Type.Rank() >= 2:
-		s := ky.Type.Shape
-		rows, cols := s[len(s)-2], s[len(s)-1]
 		f := c.newAffine(x, rank-1, false)
 		if m2, axis := c.a.rowNorm(c.op.Arg(ir.ParamX)); !m.TransposeX && axis == c.op.Arg(ir.ParamX).Type.Rank()-1 {
 			f.norm = m2
 		}
-		for b := range batches(s) {
-			at := b * rows * cols
-			if m.TransposeY {
-				for j := range rows {
-					f.row(j, cols, func(i int64) float64 { return ky.Float(at + j*cols + i) }, 0)
-				}
-				continue
-			}
-			for j := range cols {
-				f.row(j, rows, func(i int64) float64 { return ky.Float(at + i*cols + j) }, 0)
-			}
-		}
+		f.matrices(ky, m.TransposeY)
 		return f.result(c)
 	case kx != nil && ky == nil && kx.Type.Rank() >= 2:
-		s := kx.Type.Shape
-		rows, cols := s[len(s)-2], s[len(s)-1]
 		f := c.newAffine(y, rank-2, false)
-		for b := range batches(s) {
-			at := b * rows * cols
-			if m.TransposeX {
-				for j := range cols {
-					f.row(j, rows, func(i int64) float64 { return kx.Float(at + i*cols + j) }, 0)
-				}
-				continue
-			}
-			for j := range rows {
-				f.row(j, cols, func(i int64) float64 { return kx.Float(at + j*cols + i) }, 0)
-			}
-		}
+		f.matrices(kx, !m.TransposeX)
 		out := f.result(c)
 		if m.VectorY {
 			c.rows = nil // the rows' axis is the last

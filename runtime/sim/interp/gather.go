@@ -223,23 +223,23 @@ func (c *call) scatterInto(data, updates Tensor, at []int, inner int) []Tensor {
 		if c.err != nil {
 			return nil
 		}
-		for i, o := range at {
-			for k := range inner {
-				ds[o+k] = mode.f(ds[o+k], us[i*inner+k])
-			}
-		}
+		scatterRuns(ds, us, at, inner, mode.f)
 		return results(c.outFloats(0, data.Type.Shape, ds))
 	}
 	ds, us := c.integers(data), c.integers(updates)
 	if c.err != nil {
 		return nil
 	}
+	scatterRuns(ds, us, at, inner, mode.i)
+	return results(c.outInts(0, data.Type.Shape, ds))
+}
+
+func scatterRuns[T any](ds, us []T, at []int, inner int, f func(old, v T) T) {
 	for i, o := range at {
 		for k := range inner {
-			ds[o+k] = mode.i(ds[o+k], us[i*inner+k])
+			ds[o+k] = f(ds[o+k], us[i*inner+k])
 		}
 	}
-	return results(c.outInts(0, data.Type.Shape, ds))
 }
 
 // scatter applies updates to slices of an axis: updates have the shape of data

@@ -1,8 +1,10 @@
 package interp
 
-import "maps"
+import (
+	"maps"
 
-import "github.com/zinc-compiler/zinc/ir"
+	"github.com/zinc-compiler/zinc/ir"
+)
 
 // kernels contains the kernel of every operation that can be run.
 var kernels = map[*ir.Operation]kernel{}

@@ -1,8 +1,9 @@
 package broker
 
-import "slices"
-
-import "reflect"
+import (
+	"reflect"
+	"slices"
+)
 
 // Gate is an argument of a method that requires an entitlement.
 type Gate struct {
