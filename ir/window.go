@@ -137,8 +137,8 @@ func (w *Window) outputs(op *Op, extent []int64, ceil bool, param ParamName) err
 		}
 		w.Out[i] = WindowOutput(w.In[i], extent[i], w.Strides[i], w.PadBefore[i], w.PadAfter[i], ceil)
 		if w.Out[i] == 0 {
-			return Rulef(param, "the window covers %d elements of spatial dimension %d, but x has %d with %d of padding",
-				extent[i], i, w.In[i], w.PadBefore[i]+w.PadAfter[i]).and(ParamX)
+			return Rulef(param, "the window covers %d elements of spatial dimension %d, but x has %d with %d of "+
+				"padding", extent[i], i, w.In[i], w.PadBefore[i]+w.PadAfter[i]).and(ParamX)
 		}
 	}
 	return nil
