@@ -19,22 +19,27 @@ var folderFiles = []string{"report.json", "analytics.mil", "compute_plan.json"}
 // Read reads the dump at a path: a file, or a folder as Xcode saves it. in reads standard input; nil if "-" is the name
 // of a file.
 func Read(path string, in *regularfile.Input) (*Plan, error) {
-	if in.IsStdin(path) {
-		data, err := in.ReadUpTo(path, MaxBytes)
-		if err != nil {
-			return nil, err
-		}
-		return Parse("stdin", data)
-	}
-	file, err := filePath(path)
+	data, file, err := Text(path, in)
 	if err != nil {
 		return nil, err
 	}
-	data, err := regularfile.ReadUpTo(file, MaxBytes)
-	if err != nil {
-		return nil, err
+	if in.IsStdin(file) {
+		file = "stdin"
 	}
 	return Parse(file, data)
+}
+
+// Text returns the bytes of the dump at a path and the path of its file, as Read reads them.
+func Text(path string, in *regularfile.Input) (data []byte, file string, err error) {
+	if in.IsStdin(path) {
+		data, err = in.ReadUpTo(path, MaxBytes)
+		return data, path, err
+	}
+	if file, err = filePath(path); err != nil {
+		return nil, "", err
+	}
+	data, err = regularfile.ReadUpTo(file, MaxBytes)
+	return data, file, err
 }
 
 // filePath returns the path of the dump's file.

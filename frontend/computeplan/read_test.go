@@ -278,6 +278,11 @@ func FuzzParse(f *testing.F) {
 		if err != nil {
 			return
 		}
+		if IsAnalytics(data) {
+			if _, err := ModelText("plan", data); err != nil {
+				t.Fatalf("%q is a plan and has no model: %v", data, err)
+			}
+		}
 		if (len(p.Operations) == 0) == (p.Summary == nil) {
 			t.Fatalf("%q gives %+v", data, p)
 		}

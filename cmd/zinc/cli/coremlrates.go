@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/zinc-compiler/zinc/analysis/coreml"
+	"github.com/zinc-compiler/zinc/frontend"
 	"github.com/zinc-compiler/zinc/frontend/computeplan"
 	"github.com/zinc-compiler/zinc/inspect/plandiff"
 	"github.com/zinc-compiler/zinc/internal/atomicfile"
@@ -54,7 +55,8 @@ func newCoreMLRates(e *env) *cobra.Command {
 		Use:   "rates FILE",
 		Short: "Fit rates from Core ML's own estimates",
 		Long: `Rates fits the rates by which Core ML estimates operations on a chip and system from FILE, a
-dump of its analytics that has the estimates of each backend, and the model of the dump.
+dump of its analytics that has the estimates of each backend, and --model, the model of the
+dump; the MIL text of the analytics has the model itself.
 --output writes them as a file that zinc check --as coreml --rules reads.
 
 A rate is work over time: of an operation the measure is fitted that all its estimates
@@ -70,7 +72,7 @@ prints each residual.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return c.run(cmd.Context(), args[0]) },
 	}
 	f := cmd.Flags()
-	f.StringVar(&c.model, "model", "", "`MODEL` of which FILE is a dump")
+	f.StringVar(&c.model, "model", "", "`MODEL` of which FILE is a dump (default FILE, if it is MIL text)")
 	f.StringVarP(&c.output, "output", "o", "", "`FILE` for the rules")
 	f.StringVar(&c.forecast.rules, "base", coreml.Names()[0], "`RULES` that have what the dump does not: "+
 		strings.Join(coreml.Names(), ", ")+", or a file")
@@ -128,10 +130,6 @@ type residualJSON struct {
 }
 
 func (c *ratesCommand) run(ctx context.Context, path string) error {
-	if c.model == "" {
-		return usagef("coreml rates: rates are work over time, and the dump has no work; name its model with " +
-			"--model MODEL")
-	}
 	plan, err := computeplan.Read(path, c.stdin)
 	if err != nil {
 		return err
@@ -142,7 +140,7 @@ func (c *ratesCommand) run(ctx context.Context, path string) error {
 	}
 	base := o.Rules
 	c.assume = true // no value decides an estimate
-	m, err := c.open(c.env, c.model)
+	m, err := c.source(path)
 	if err != nil {
 		return err
 	}
@@ -155,7 +153,7 @@ func (c *ratesCommand) run(ctx context.Context, path string) error {
 	seen := observations(plan, p, join)
 	if len(seen) == 0 {
 		return fmt.Errorf("%s: no operation of %s has an estimate in the dump (%s); want a dump of Core ML's "+
-			"analytics, with the estimates of each backend, of the same model", path, c.model, plan.Form)
+			"analytics, with the estimates of each backend, of the same model", path, m.Path, plan.Form)
 	}
 	fit := coreml.FitRates(base, seen)
 	c.describe(fit.Rules, base, plan, path)
@@ -177,6 +175,25 @@ func (c *ratesCommand) run(ctx context.Context, path string) error {
 		return jsonform.Document(c.env.out, r)
 	}
 	return r.text(c.env.out, c.all)
+}
+
+// source opens the model, or the program that the MIL text of the analytics is.
+func (c *ratesCommand) source(path string) (*frontend.Model, error) {
+	if c.model != "" {
+		return c.open(c.env, c.model)
+	}
+	text, file, err := computeplan.Text(path, c.stdin)
+	if err != nil {
+		return nil, err
+	}
+	if !computeplan.IsAnalytics(text) {
+		return nil, usagef("coreml rates: rates are work over time, and the dump has no work; name its model with " +
+			"--model MODEL")
+	}
+	if text, err = computeplan.ModelText(file, text); err != nil {
+		return nil, err
+	}
+	return frontend.Open(file, frontend.Options{Text: text, WeightsDir: c.weights, AssumeWeights: true, Stdin: c.stdin})
 }
 
 // observations are the operations of the plan that are in the forecast and have estimates.
