@@ -6,7 +6,7 @@ import "github.com/zinc-compiler/zinc/ir"
 var Rules = []Rule{
 	{
 		Name: "state-width", Effect: Refused, value: stateWidth, Recipe: "pad-states",
-		Doc:     "a state of more than 128 elements whose last dimension is not a multiple of 32",
+		Doc:     "a state of rank 4, or of more than 128 elements, whose last dimension is not a multiple of 32",
 		Instead: "widen the state to a multiple of 32: pad what is written, slice what is read",
 	},
 	{
@@ -158,7 +158,7 @@ var Rules = []Rule{
 	},
 	{
 		Name: "batch-norm-rank-5", Effect: Refused, ops: ops{ir.OpBatchNorm}, op: batchNormRank5,
-		Doc:     "batch_norm of a tensor of rank 5: the process ends",
+		Doc:     "batch_norm in fp16 of a tensor of rank 5: the process ends",
 		Instead: "merge two dimensions before it, or multiply and add",
 	},
 	{

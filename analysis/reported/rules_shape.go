@@ -9,7 +9,7 @@ import (
 // Limits that reports name.
 const (
 	stateMultiple   = 32
-	smallState      = 128  // elements of a state that no report is about: tests of states are that small
+	smallState      = 128  // elements of a state of rank 3 or less that no report is about: tests are that small
 	smallCache      = 1024 // likewise of what is scattered into, in fp32
 	largeHead       = 256  // heads of up to this size are fused without harm
 	mostKeys        = 32768
@@ -25,7 +25,7 @@ const (
 
 func stateWidth(v *ir.Value) string {
 	t := v.Type
-	if t.Kind != ir.State || t.Rank() == 0 || t.WithShape(t.Shape...).Elems() <= smallState {
+	if t.Kind != ir.State || t.Rank() == 0 || t.Rank() < 4 && t.Elems() <= smallState {
 		return ""
 	}
 	if w := t.Shape[t.Rank()-1]; w%stateMultiple != 0 {

@@ -142,7 +142,7 @@ func averagePoolWidth(_ *search, op *ir.Op) string {
 }
 
 func batchNormRank5(_ *search, op *ir.Op) string {
-	if t := op.Arg(ir.ParamX).Type; t.Rank() == 5 {
+	if t := op.Arg(ir.ParamX).Type; t.Rank() == 5 && half(op.Results[0]) {
 		return "x is " + t.String()
 	}
 	return ""
