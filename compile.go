@@ -172,7 +172,7 @@ func (o *Options) folder() cache.Store {
 }
 
 // Key identifies the pair that Compile would return for a model by everything that can change a byte of it: this build
-// of zinc, the options and every file of the model. Errors are those of the file system, or wrap ErrUnknownFiles.
+// of zinc, the options and every file of the model. Errors come from the file system, or wrap ErrUnknownFiles.
 func Key(ctx context.Context, path string, o Options) (pair.Key, error) {
 	c, err := o.compiler()
 	if err != nil {

@@ -18,7 +18,8 @@ type DialOptions struct {
 	// "user-interactive", and the classes "real-time", "system real-time" and "system-reserved", which need
 	// entitlements.
 	QoS string
-	// Team is the team that the process claims; "" for that of its user. Processes of one team share resident programs.
+	// Team is the team that the process claims; "" for the team of its user. Processes of one team share resident
+	// programs.
 	Team string
 	// Entitlements are further keys that the process claims to hold.
 	Entitlements []string

@@ -394,7 +394,7 @@ func (d *driver) passOptions() passes.Options {
 }
 
 // Memory is what compilations of versions of a model, one after another, share: for one target, and as long as the
-// model's weight files do not change. The results are those of compilations without it.
+// model's weight files do not change. The results are the same without it.
 type Memory struct {
 	acceptor *lower.Acceptor
 	passes   *passes.Memory

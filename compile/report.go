@@ -75,7 +75,7 @@ type tableUse struct {
 	worst    func() weights.WorstCase
 }
 
-// FindTables sets Tables in the report and in those of its functions. It was called for Sink.Report, not for
+// FindTables sets Tables in the report and in the reports of its functions. It was called for Sink.Report, not for
 // Sink.Estimate, since finding the errors of a few tables takes as long as estimating a small model.
 func (r *Report) FindTables() {
 	for _, f := range append(slices.Clone(r.Functions), r) {

@@ -23,8 +23,8 @@ type Sink struct {
 	// Plan receives the report without tasks, sizes, tables and estimates. Targets need no task descriptors for it. Of
 	// each function it has the default shapes alone.
 	Plan func(*Report) error
-	// Estimate receives the report without tables (Report.FindTables). For a target without task descriptors it is
-	// that of Plan. It serves to compare ways to write a model: it is cheaper than Report and checks less. If no
+	// Estimate receives the report without tables (Report.FindTables). For a target without task descriptors it is the
+	// report of Plan. It serves to compare ways to write a model: it is cheaper than Report and checks less. If no
 	// container has room for the constants, Estimate receives a report as if one had, and Compile returns the error
 	// (Exceeds).
 	Estimate func(*Report) error
@@ -102,7 +102,7 @@ type Result struct {
 	Functions []*Function
 	// Provenance says what the parts of the pair came from; nil without Options.Provenance.
 	Provenance *provenance.DB
-	// Reference and Placed are those of the first function.
+	// Reference and Placed belong to the first function.
 	Reference, Placed *ir.Func
 }
 

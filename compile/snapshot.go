@@ -78,7 +78,7 @@ func (d *driver) snapshot() *Snapshot {
 }
 
 // Compile runs the remaining passes, up to Options.Until, and passes on the same parts as an uninterrupted compilation.
-// Target, precision, place, functions, shapes and the name of the input are those of the interrupted compilation.
+// Target, precision, place, functions, shapes and the name of the input are as in the interrupted compilation.
 func (s *Snapshot) Compile(ctx context.Context, o Options, to Sink) error {
 	at := func(name string) int { return slices.Index(passes.Names(), name) }
 	if o.Until != "" && at(o.Until) < at(s.After) {
@@ -155,7 +155,7 @@ func IsSnapshot(text []byte) bool {
 }
 
 // ReadSnapshot reads what Snapshot.Encode returned. Constants of the snapshot are slices of data, which must not be
-// modified. Errors use name for the text: *SnapshotError, or those of ir.Parse and ir.Verify.
+// modified. Errors use name for the text: *SnapshotError, or what ir.Parse and ir.Verify return.
 func ReadSnapshot(name string, text, data []byte) (*Snapshot, error) {
 	bad := func(format string, args ...any) error { return &SnapshotError{name, fmt.Sprintf(format, args...)} }
 	dec := json.NewDecoder(bytes.NewReader(text))

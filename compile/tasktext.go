@@ -14,8 +14,8 @@ import (
 	"github.com/zinc-compiler/zinc/lower/td"
 )
 
-// TaskText is a compiled program whose tasks are text, which may be edited. The text is that of td.WriteText plus one
-// line of JSON, which td.ReadText ignores: what the container has besides tasks and constants. Constants and the
+// TaskText is a compiled program whose tasks are text, which may be edited. The text is what td.WriteText writes, plus
+// one line of JSON, which td.ReadText ignores: what the container has besides tasks and constants. Constants and the
 // descriptor are in a section of their own.
 type TaskText struct {
 	codec    *td.Codec

@@ -20,7 +20,7 @@ type Const struct {
 	Blob    string   // source of the bytes ("weights/weight.bin@64"), "" for values in the text
 	// Stored is set if Data is what Blob names, unchanged.
 	Stored bool
-	// Assumed is not nil if the values are unknown and those of Data were assumed. It returns others of a type.
+	// Assumed is not nil if the values are unknown and Data was assumed. It returns others of a type.
 	Assumed func(t DType, bytes int) []byte
 }
 
@@ -195,8 +195,8 @@ func (c *Const) scaleRow(data []byte, row int64, f float64) {
 
 // AppendElem appends one element of type t, passed as a float, to packed bytes. A float is rounded once, to nearest
 // even; integers are truncated and saturate to the type's range. Sub-byte types and 8-bit floats are not accepted.
-// Every NaN becomes that of package math: the sign and the payload of the product of two NaN are those of one of them,
-// and processors and compilers choose differently.
+// Every NaN becomes the NaN of package math: a product of two NaN has the sign and the payload of one of them, and
+// processors and compilers choose differently.
 func AppendElem(b []byte, t DType, v float64) []byte {
 	if v != v {
 		v = math.NaN()

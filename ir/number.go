@@ -79,8 +79,8 @@ func (t *ValueTable[T]) Set(v *Value, fact T) {
 	}
 }
 
-// A ValueMap maps values to what is known of them. Those of a numbered body are in a slice; constants, values of nested
-// blocks and values that are new since the numbering are in a map.
+// A ValueMap maps values to what is known of them. Values of a numbered body are in a slice; constants, values of
+// nested blocks and values that are new since the numbering are in a map.
 type ValueMap[T any] struct {
 	own  ValueTable[entry[T]]
 	rest map[*Value]T

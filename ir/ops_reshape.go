@@ -141,8 +141,8 @@ func inferExpandDims(op *Op) ([]Type, error) {
 	return one(x.WithShape(out...))
 }
 
-// SqueezeAxes returns the dimensions that squeeze removes, ascending: those of axes that are 1, or
-// all that are 1. Unknown dimensions stay, as in the types that real programs declare.
+// SqueezeAxes returns the dimensions that squeeze removes, ascending: the ones among axes that are 1, or all that are
+// 1. Unknown dimensions stay, as in the types that real programs declare.
 func SqueezeAxes(op *Op) ([]int, error) {
 	x := op.Arg(ParamX).Type
 	var out []int

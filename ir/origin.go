@@ -58,8 +58,8 @@ func contains(os []*Origin, o *Origin) bool {
 	return false
 }
 
-// Source returns the origin of a value: its own for a constant or a parameter,
-// that of its operation otherwise; nil if none was recorded.
+// Source returns the origin of a value: its own for a constant or a parameter, its operation's otherwise; nil if none
+// was recorded.
 func (v *Value) Source() *Origin {
 	if v == nil {
 		return nil

@@ -114,7 +114,7 @@ type Op struct {
 	Results []*Value
 	Blocks  []*Block
 	Pos     Pos
-	InPlace bool // the result takes the memory of the operand of which the operation changes a part (Updates)
+	InPlace bool // the result takes the memory of the operand that the operation changes in part (Updates)
 	Place   Place
 	Alone   Alone
 	Origin  *Origin // what it came from; nil if not recorded

@@ -49,7 +49,7 @@ func (o *Operation) instead(describes string) *Operation   { o.Instead = describ
 func (o *Operation) modes(cs map[string]*Curve) *Operation { o.Modes = cs; return o }
 func (o *Operation) curve(c Curve) *Operation              { o.Curve = &c; return o }
 
-// Exact reports whether the engine's results are exact. Those of an operation on fp16 numbers are then fp16 numbers,
+// Exact reports whether the engine's results are exact. Results of an operation on fp16 numbers are then fp16 numbers,
 // truths or indices, and the same in every element type that represents the operands.
 func (o *Operation) Exact() bool { return o.Error == numerics.Movement }
 

@@ -27,7 +27,7 @@ func (k Kind) String() string { return [...]string{"tensor", "list", "state", "v
 // Type is the type of a value.
 type Type struct {
 	Kind  Kind
-	DType DType   // element type; for a list, that of its elements
+	DType DType   // element type; for a list, the type of its elements
 	Shape []int64 // Unknown for unknown dimensions; of a list, the shape of an element
 	Len   int64   // elements of a list, or Unknown
 }

@@ -2,8 +2,8 @@ package ir
 
 import "slices"
 
-// eachOp calls f for every operation of a block and its nested blocks, an
-// operation after those of its own blocks.
+// eachOp calls f for every operation of a block and its nested blocks, an operation after the operations of its own
+// blocks.
 func eachOp(b *Block, f func(*Op)) {
 	for _, op := range b.Ops {
 		for _, n := range op.Blocks {
@@ -13,8 +13,8 @@ func eachOp(b *Block, f func(*Op)) {
 	}
 }
 
-// Walk calls f for every operation of the function, nested blocks included, an
-// operation after those of its own blocks.
+// Walk calls f for every operation of the function, nested blocks included, an operation after the operations of its
+// own blocks.
 func Walk(f *Func, visit func(*Op)) { eachOp(f.Body, visit) }
 
 // ConstantBytes returns the size of a program's constants; several values of one constant count once.

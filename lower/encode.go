@@ -7,7 +7,7 @@ import (
 	"github.com/zinc-compiler/zinc/lower/td"
 )
 
-// Buffer-access registers of a procedure; those of its ports begin at BarFirstPort.
+// Buffer-access registers of a procedure. Its ports' registers begin at BarFirstPort.
 const (
 	BarConstants = td.BarConstants
 	BarScratch   = td.BarScratch

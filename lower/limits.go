@@ -52,7 +52,7 @@ var limitText = map[string]func(t *target.Table) string{
 	},
 }
 
-// Holds returns the IDs of the rules that a lowering rule requires of operations, beyond those of every tensor.
+// Holds returns the IDs of the rules that a lowering rule requires of operations, beyond the rules for every tensor.
 func (r *Rule) Holds() []string { return r.limits }
 
 // TensorLimits describes what a target requires of every tensor.

@@ -3,7 +3,7 @@ package lower
 import "github.com/zinc-compiler/zinc/ir"
 
 // Store is where a task stores its result, in a buffer as planned, before it is known whether the buffer stays in L2.
-// It links the elements that a task computes to those of a value. Buffers are numbered in the procedure.
+// It links the elements that a task computes to the elements of a value. Buffers are numbered in the procedure.
 type Store struct {
 	Task   int
 	Buffer int

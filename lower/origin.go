@@ -7,8 +7,8 @@ type ConstantUse struct {
 	Offset int64  // of the extent, in the section
 	Op     *ir.Op // operation, or the leading one of a fused run
 	Rule   string
-	// Values is the constant from which the coefficients or elements come, Bias that of the biases; nil if the rule
-	// generated them. Table is the fused operation whose table is in the extent, nil if there is none.
+	// Values is the constant from which the coefficients or elements come, Bias the one from which the biases come; nil
+	// if the rule generated them. Table is the fused operation whose table is in the extent, nil if there is none.
 	Values, Bias *ir.Value
 	Table        *ir.Op
 }

@@ -37,7 +37,8 @@ func Narrow(f float32) uint16 { return vector.ToFP16(f) }
 func NarrowBytes(dst []byte, src []float32) int { return vector.Narrow(dst, src) }
 
 // ScaleBytes multiplies packed little-endian fp16 by a factor that fp16 can represent and rounds each product once;
-// every NaN becomes that of package math. It returns the number of elements: the smaller of len(dst)/2 and len(src)/2.
+// every NaN becomes the NaN of package math. It returns the number of elements: the smaller of len(dst)/2 and
+// len(src)/2.
 func ScaleBytes(dst, src []byte, factor float32) int { return vector.Scale(dst, src, factor) }
 
 // Round16 rounds f to the nearest fp16 value.

@@ -34,7 +34,7 @@ type Decomposition struct {
 
 type ops = []*ir.Operation
 
-// Decompositions is the table. Those of one operation are tried in the order listed.
+// Decompositions is the table. The rows of one operation are tried in the order listed.
 var Decompositions = slices.Concat(reductionDecompositions, activationDecompositions, normDecompositions,
 	productDecompositions, convolutionDecompositions, quantizeDecompositions, matrixDecompositions,
 	logicalDecompositions, recurrentDecompositions, resizeDecompositions, bytesDecompositions, integerDecompositions,

@@ -76,7 +76,7 @@ var afterPlace = []Pass{
 
 // Values of Options.Place.
 const (
-	PlaceAuto    = "auto"    // the placement of which a call is estimated to be fastest
+	PlaceAuto    = "auto"    // the placement that is estimated to be fastest
 	PlaceCompute = "compute" // the engine does everything that computes, and movement beside it
 	PlaceEngine  = "engine"  // the engine does everything that it can
 )
@@ -101,8 +101,8 @@ type Options struct {
 	// CanFuse reports whether e may be fused with lead after the operations before.
 	CanFuse func(lead *ir.Op, before []*ir.Op, e *ir.Op) bool
 
-	// CPUTime and DispatchTime estimate times in nanoseconds: that of an operation on the CPU, and that of a dispatch
-	// with the given bytes of inputs and outputs, without its tasks. Times are not compared if they are nil.
+	// CPUTime and DispatchTime estimate nanoseconds: of an operation on the CPU, and of a dispatch with so many bytes
+	// of inputs and outputs, without its tasks. Times are not compared if they are nil.
 	CPUTime      func(op *ir.Op) int64
 	DispatchTime func(bytes int64) int64
 	// CallTime lowers a state on which all passes have run, and estimates a call of its function. PlaceAuto compares

@@ -11,7 +11,7 @@ import (
 )
 
 // Saved is what the passes know about a function in addition to the text of its program. Values and operations have the
-// names that they have in the text; the name of an operation is that of its first result.
+// names that they have in the text; an operation has the name of its first result.
 type Saved struct {
 	After          string            `json:"after"` // the pass that ran last
 	VisibleOutputs int               `json:"visible_outputs"`

@@ -13,7 +13,7 @@ const (
 	// ScratchBytes is the maximum scratch memory of a container: the compiler's
 	// --bss-limit of listing 23.4.
 	ScratchBytes = 3221225472
-	// LoadTasks is the maximum number of tasks in a container, over all procedures, of which each has at most
-	// Table.MaxTasks: what a stream of records describes.
+	// LoadTasks is the maximum number of tasks in a container, over all procedures: what a stream of records describes.
+	// Each procedure has at most Table.MaxTasks.
 	LoadTasks = 1 << 20
 )

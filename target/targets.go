@@ -17,8 +17,8 @@ var H13 = &Table{
 	NoCode:      []string{"topk", "argsort"},
 }
 
-// The targets before h13 have no published limits: those of h13 are used, but the hardware's own
-// may be lower. Their gates are published.
+// The targets before h13 have no published limits: they have h13's, but the hardware's own may be lower. Their gates
+// are published.
 var (
 	H11 = H13.with("h11", func(t *Table) { t.Family, t.Subtype, t.TD, t.Base = A11Legacy, 1, 0, "h13" })
 	H12 = H13.with("h12", func(t *Table) { t.Family, t.Subtype, t.TD, t.Base = A12, 3, 0, "h13" })

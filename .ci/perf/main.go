@@ -2,8 +2,8 @@
 //
 // It takes a program to measure, optionally an older one, and the folder of shared test material, whose genmodel.py
 // writes the models. A row may have an anchor, another command that is run in between, and then the ratio of the median
-// times. Times are of the clock, so the machine should have no other work; those of the processor are beside them.
-// Rates of kernels and times of dispatches are those of benchmarks.
+// times. Times are of the clock, so the machine should have no other work; processor times are beside them. Rates of
+// kernels and times of dispatches come from benchmarks.
 //
 // With -scaling it prints how time and memory of each command grow with depth, fan-out, functions and so on of a model.
 //

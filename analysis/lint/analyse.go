@@ -37,7 +37,7 @@ type function struct {
 	folded  *ir.ValueMap[*ir.Const]
 	consts  map[*ir.Const]Interval
 	uses    *ir.ValueMap[[]*ir.Op]
-	ops     []*ir.Op // in order, those of nested blocks before their own
+	ops     []*ir.Op // in order, operations of nested blocks before their own
 	// light omits NaN, large constants, and what would need them (Known).
 	light bool
 }
@@ -93,7 +93,7 @@ func (f *function) prepare(inputs map[string]Interval) *analysis {
 // Func returns the function.
 func (f *function) Func() *ir.Func { return f.fn }
 
-// Operations returns the operations in order, those of nested blocks before their own.
+// Operations returns the operations in order, operations of nested blocks before their own.
 func (f *function) Operations() []*ir.Op { return f.ops }
 
 // order lists the operations of a block.

@@ -31,7 +31,7 @@ type Root struct {
 	Line   int32  `json:"line,omitempty"`   // line of the statement, from 1
 	Col    int32  `json:"column,omitempty"` // column of the statement, from 1
 	Behind int    `json:"behind"`           // statements not judged because of it
-	// Rule is that of the finding about it, if there is one.
+	// Rule is the rule of the finding about it, if there is one.
 	Rule    string `json:"rule,omitempty"`
 	Instead string `json:"instead"` // what to do so that the value has bounds
 }

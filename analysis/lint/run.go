@@ -38,7 +38,7 @@ type Options struct {
 	// Units overrides where operations run, by UnitKey: it has the placement for a target that zinc writes no programs
 	// for.
 	Units map[string]ir.Unit
-	// Target is the name to report, "" for that of Compile.Target.
+	// Target is the name to report, "" for the name of Compile.Target.
 	Target string
 	// Source is the text that positions count in, nil for none.
 	Source *diag.File
@@ -72,7 +72,8 @@ type Report struct {
 type Function struct {
 	Name   string       `json:"function"` // name of the function
 	Inputs []InputRange `json:"inputs"`   // inputs, with the ranges that were assumed
-	// States, with the ranges that were passed for them or else those of zeros and all that the function writes.
+	// States, with the ranges that were passed for them, or else the ranges of zeros and of all that the function
+	// writes.
 	States     []InputRange `json:"states,omitempty"`
 	Statements int          `json:"statements"` // statements that were looked at
 	// Unjudged counts the statements with an operand whose range is not bounded although no finding explains it, as of

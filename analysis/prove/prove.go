@@ -22,8 +22,8 @@ import (
 // Function is what one function of a pair must compute.
 type Function struct {
 	Name string // in the descriptor
-	// Program has a parameter for each input and each state. Its outputs are those of the pair, followed by the
-	// contents of the states after a call.
+	// Program has a parameter for each input and each state. Its outputs are the pair's, followed by the contents of
+	// the states after a call.
 	Program *ir.Func
 	States  []State
 	// Source is the function before it was rewritten, with known shapes; nil if only the bytes are to be proved. Its

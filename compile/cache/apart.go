@@ -134,7 +134,7 @@ func (e *Entry) Files(path string) []atomicfile.File {
 
 // Entry returns the entry of a key if its container is in a file, and records its use. It reads the container only if
 // its file may have changed since the entry was written, or if all is set. The error is fs.ErrNotExist if there is no
-// such entry; otherwise errors are those of Get.
+// such entry; otherwise errors are as in Get.
 func (s Store) Entry(k pair.Key, all bool) (*Entry, error) {
 	if err := s.Check(); err != nil {
 		return nil, err

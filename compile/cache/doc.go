@@ -14,7 +14,7 @@
 //     name in the same folder and renamed. The file of a large container is there before its entry is.
 //   - Reading an incomplete entry returns an *EntryError, never a pair. The checksum finds corruption, not forgery, so
 //     a folder to which others can write is a *TrustError, unless the Store trusts it. Store.Entry compares the size of
-//     a large container and the time of its last change with those of the entry, and computes the checksum only if
+//     a large container and the time of its last change with the entry's, and computes the checksum only if
 //     they differ; Get computes it always, and whatever loads the pair compares it with the one in the descriptor.
 //   - The entries of a Store with a limit are within it when a Put has returned and no other process puts; those used
 //     longest ago are removed first.

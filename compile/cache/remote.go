@@ -75,7 +75,7 @@ func (r *Remote) String() string { return r.base.Redacted() }
 
 // Get returns the pair of a key. The bytes are those that were stored under it: their SHA-256 and their tie to the key
 // are checked. That finds a server that confuses, truncates or changes entries, but not one that forges them. The error
-// is fs.ErrNotExist if the server does not have the pair, that of ctx if it ended, otherwise a *RemoteError.
+// is fs.ErrNotExist if the server does not have the pair, the error of ctx if it ended, otherwise a *RemoteError.
 func (r *Remote) Get(ctx context.Context, k pair.Key) (p pair.Pair, err error) {
 	b, err := r.get(ctx, "ac", k.String(), maxActionBytes)
 	if err != nil {
@@ -98,7 +98,7 @@ func (r *Remote) Get(ctx context.Context, k pair.Key) (p pair.Pair, err error) {
 	return p, nil
 }
 
-// Put stores a pair: its blobs first, so that no entry names a blob that is not there. The errors are those of Get.
+// Put stores a pair: its blobs first, so that no entry names a blob that is not there. The errors are as in Get.
 func (r *Remote) Put(ctx context.Context, k pair.Key, p pair.Pair) error {
 	if n := max(len(p.Container), len(p.Descriptor)); n > MaxRemoteBytes {
 		return r.failed("cas/", fmt.Errorf("a file of %d bytes, limit %d", n, MaxRemoteBytes))

@@ -142,7 +142,7 @@ func keyOfName(name string) (k pair.Key, ok bool) {
 	return k, err == nil
 }
 
-// Verify reads the entry of a key without recording a use. Its errors are those of Get.
+// Verify reads the entry of a key without recording a use. Its errors are as in Get.
 func (s Store) Verify(k pair.Key) (pair.Pair, error) {
 	if err := s.Check(); err != nil {
 		return pair.Pair{}, err

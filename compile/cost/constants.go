@@ -22,7 +22,7 @@ type Grade string
 const (
 	Published Grade = "published" // a measurement of the hardware
 	Recorded  Grade = "recorded"  // follows from programs that the vendor's compiler wrote
-	Fitted    Grade = "fitted"    // to published measurements, of which others are held out
+	Fitted    Grade = "fitted"    // to published measurements; others are held out
 	Modelled  Grade = "modelled"  // assumed, without a source
 )
 

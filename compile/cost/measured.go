@@ -72,8 +72,8 @@ func spread(ratios []float64) Spread {
 	return Spread{len(fs), median, fs[int(math.Ceil(.9*float64(len(fs))))-1]}
 }
 
-// MeasuredSpread returns the errors of the estimates, or of those of the published
-// model, for the measured graphs that the model was fitted to or for the others.
+// MeasuredSpread returns the errors of the estimates, or of the published model's estimates, for the measured graphs
+// that the model was fitted to or for the others.
 func MeasuredSpread(fitted, published bool) Spread { return spread(measuredRatios(fitted, published)) }
 
 func measuredRatios(fitted, published bool) []float64 {

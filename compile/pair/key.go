@@ -43,9 +43,9 @@ type Options struct {
 // ErrUnknownFiles reports that NewKey cannot list the files of a model, so that there is no key for it.
 var ErrUnknownFiles = errors.New("the files of the model cannot be determined")
 
-// NewKey returns the key of what this program compiles the model at path to: that of the program, the options and
-// Files. What sum finds of the program and of the files is in the key. Errors are those of the file system, or wrap
-// ErrUnknownFiles.
+// NewKey returns the key of the pair that this program compiles from the model at path. It depends on the program, the
+// options and Files. What sum finds of the program and of the files is in the key. Errors come from the file system, or
+// wrap ErrUnknownFiles.
 func NewKey(ctx context.Context, path, weightsDir string, o Options, sum SumFunc) (Key, error) {
 	version, err := executableVersion(ctx, sum)
 	if err != nil {

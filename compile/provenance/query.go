@@ -164,7 +164,7 @@ func (t *Task) Ref() Ref { return Ref{Node: t.Node, With: t.With, Rule: t.Rule} 
 // RuleSurface is the rule of every surface.
 const RuleSurface = "surface"
 
-// Ref returns the origin of a surface, which is that of its value.
+// Ref returns the origin of a surface, which is the origin of its value.
 func (s *Surface) Ref() Ref { return Ref{Node: s.Node, Rule: RuleSurface} }
 
 // Ref returns the origin of an operation.

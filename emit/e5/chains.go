@@ -2,7 +2,7 @@ package e5
 
 import "slices"
 
-// Limits of a chain, those of a submission. No source states either; both are modelled.
+// Limits of a chain, the same as of a submission. No source states either; both are modelled.
 const (
 	// MaxChain is the number of inferences: the sub-packets of the firmware's inference call.
 	MaxChain = 32
@@ -14,7 +14,7 @@ const (
 // casts that pass a surface on are between them.
 type Chain struct {
 	Inferences []int // indices of the operations, counted through the blocks
-	// Handed is the number of bytes of the surfaces that the host fills before the chain and empties after it. Those
+	// Handed is the number of bytes of the surfaces that the host fills before the chain and empties after it. Surfaces
 	// of states stay where they are, and are not counted.
 	Handed uint64
 }

@@ -31,11 +31,9 @@
 //
 // # What is known and what is chosen
 //
-// The root table, the operation types, the fields of the tensor descriptor and
-// the storage types 0 to 10 are those of real descriptors. The names and the
-// numbers of the kinds of sections, the fields that e5.fbs marks "zinc", and the
-// records of the operations other than Cast and AneInference are choices.
+// The root table, the operation types, the fields of the tensor descriptor and the storage types 0 to 10 are as in real
+// descriptors. The names and the numbers of the kinds of sections, the fields that e5.fbs marks "zinc", and the records
+// of the operations other than Cast and AneInference are choices.
 //
-// Checks, reader and writer are those of internal/flattable, driven by the table of
-// tables in schema.go.
+// Checks, reader and writer come from internal/flattable, driven by the table of tables in schema.go.
 package e5

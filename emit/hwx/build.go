@@ -36,9 +36,9 @@ type builder struct {
 	total    uint64     // bytes of the constants
 }
 
-// Build assigns addresses and a file layout to the image. The File refers to the
-// image's Text, Constants and Stream and does not copy them: write it before they
-// change. Errors are *BuildError, *SpaceError, or those of Validate joined.
+// Build assigns addresses and a file layout to the image. The File refers to the image's Text, Constants and Stream and
+// does not copy them: write it before they change. Errors are *BuildError, *SpaceError, or the errors of Validate,
+// joined.
 func Build(img *Image) (*File, *Addresses, error) {
 	b := &builder{img: img, next: Base, number: map[string]int{},
 		addrs: &Addresses{Surfaces: map[string]uint64{}}}

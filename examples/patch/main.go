@@ -2,10 +2,9 @@
 //
 //	go run ./examples/patch
 //
-// The last layer of the digit classifier has a filter for each digit. The files in
-// testdata hold its weights and biases with those of 1 and 7 exchanged. With them in
-// the pair, what was told as a 7 is told as a 1; the tasks that the engine runs are
-// the same bytes as before.
+// The last layer of the digit classifier has a filter for each digit. The files in testdata hold its weights and
+// biases, with 1 and 7 exchanged. With them in the pair, what was classified as a 7 is classified as a 1; the tasks
+// that the engine runs are the same bytes as before.
 package main
 
 import (

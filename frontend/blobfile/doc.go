@@ -2,7 +2,8 @@
 // model beside its MIL text.
 //
 // Input: a path, and the offset of a metadata record, as in a MIL text's BLOBFILE(path, offset). Output: a Blob whose
-// Data is a slice of the mapped file. Writer writes such files; Set opens those of one model, never outside its folder.
+// Data is a slice of the mapped file. Writer writes such files; Set opens the files of one model, never outside its
+// folder.
 //
 // Invariants: every field is checked against the size of the file before
 // it is used; an error is a *FormatError that names the file, the byte offset of

@@ -84,8 +84,8 @@ type Scalar struct {
 	Bits  int // of one element; 0 for strings
 }
 
-// Scalars has every element type by its name in MIL text. Those of fp64, int64, bf16 and the 8-bit floats are modelled
-// on the others and on the element types of weight files: no text with any of them was available.
+// Scalars has every element type by its name in MIL text. The names of fp64, int64, bf16 and the 8-bit floats are
+// modelled on the others and on the element types of weight files: no text with any of them was available.
 var Scalars = map[string]Scalar{
 	"fp16": {FloatClass, 16}, "fp32": {FloatClass, 32}, "fp64": {FloatClass, 64}, "bf16": {FloatClass, 16},
 	"fp8e4m3fn": {FloatClass, 8}, "fp8e5m2": {FloatClass, 8},

@@ -2,7 +2,7 @@
 // far as ML programs and descriptions are concerned.
 //
 // Input: the bytes of the file. Output: the description of the model and, if it is an ML program, its program as a
-// syntax tree of package mil, without positions, which mil.Layout sets. The field numbers are those of coremltools'
+// syntax tree of package mil, without positions, which mil.Layout sets. The field numbers are from coremltools'
 // mlmodel/format (Model, FeatureTypes, MIL).
 //
 // Invariants:

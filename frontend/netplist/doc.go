@@ -11,10 +11,10 @@
 // "probs@output" is the value "probs".
 //
 // Invariants: every key of a description is understood or refused by name; only the names for people (UnescapedName and
-// UnescapedBottom) are ignored. Strides must be those of zinc's layout of tensors. A weight file is looked up in the
+// UnescapedBottom) are ignored. Strides must be as in zinc's layout of tensors. A weight file is looked up in the
 // folder by its path if that is local, or else by its base name, since paths in descriptions belong to the machine that
-// wrote them. No file outside the folder is opened. Nesting, objects and sizes are checked before the property
-// list is decoded, and memory is limited to a few times the size of the list and of the weight files.
+// wrote them. No file outside the folder is opened. Nesting, objects and sizes are checked before the property list is
+// decoded, and memory is limited to a few times the size of the list and of the weight files.
 //
 // The table of units (units.go) states for each unit and each of its kinds whether recorded descriptions have it or its
 // name and meaning are modelled.

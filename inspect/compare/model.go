@@ -35,8 +35,8 @@ type Request struct {
 
 // Open opens a model and compiles it. For a target without programs it only places the operations, as the Result says.
 // A model that does not compile is compared by its text and constants. A model compiled by another executable has no
-// program of operations: level Passes compares what the executable printed. Errors are those of frontend.Open, exceeded
-// limits of executables, and context.Canceled.
+// program of operations: level Passes compares what the executable printed. Errors come from frontend.Open, or are
+// exceeded limits of executables, or context.Canceled.
 func Open(ctx context.Context, q Request) (*Side, error) {
 	q.Frontend.KeepTree = true
 	m, err := frontend.Open(q.Path, q.Frontend)

@@ -70,8 +70,8 @@ type Summary struct {
 }
 
 // OpenPair returns the side of a pair, or of a container alone, with the container's debug database or nil. The bytes
-// must stay unchanged while the Side is used. Errors are those of hwx.Read and e5.Read, and a database of another
-// container.
+// must stay unchanged while the Side is used. Errors come from hwx.Read and e5.Read, or say that the database is of
+// another container.
 func OpenPair(name string, p pair.Pair, db *provenance.DB) (*Side, error) {
 	s := &Side{name: name, db: db, told: db}
 	if db != nil && !of(db, p.Container) {

@@ -22,7 +22,7 @@ type Statistics struct {
 	NotFinite int     `json:"not_finite"` // elements that are infinite or NaN
 }
 
-// Summarize returns the statistics of a tensor; those of text are empty.
+// Summarize returns the statistics of a tensor, which are empty for text.
 func Summarize(t interp.Tensor) Statistics {
 	if t.Type.Kind != ir.Tensor || t.Type.DType == ir.String {
 		return Statistics{}

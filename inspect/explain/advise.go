@@ -26,7 +26,7 @@ type Advice struct {
 	Op        string `json:"op,omitempty"`        // operation of the statements, "" for several
 	// Retrain says why the changed model must be trained again; "" if it computes the same.
 	Retrain string `json:"retrain,omitempty"`
-	// Statements are those that change, in order; Function is that of the first.
+	// Statements are the statements that change, in order; Function is the function of the first.
 	Function   string    `json:"function,omitempty"`
 	Statements []Changed `json:"statements"`
 	Before     cost.Time `json:"before_us"` // of one call of every function, including the CPU

@@ -35,8 +35,8 @@ type Rewrite struct {
 	Whole   bool       `json:"whole_model"`
 	Seed    uint64     `json:"seed"`    // seed of the inputs of the run
 	Outputs []Compared `json:"outputs"` // comparisons of the outputs
-	// All of the whole model; for a target without estimates there are no times, and the counts are those of the
-	// program that was placed.
+	// All of the whole model; for a target without estimates there are no times, and the counts are of the program that
+	// was placed.
 	Before     cost.Time `json:"before_us,omitempty"` // estimated time of a call
 	After      cost.Time `json:"after_us,omitempty"`  // estimated time of a call after the change
 	Dispatches [2]int    `json:"dispatches"`          // before and after the change

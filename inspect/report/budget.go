@@ -29,7 +29,7 @@ type Budget struct {
 	find func(r *compile.Report) []finding
 }
 
-// Growth is how a value is compared with that of a base.
+// Growth is how a value is compared with a base's.
 type Growth int
 
 // Ways to compare a value with a base's.

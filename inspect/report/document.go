@@ -15,7 +15,7 @@ import (
 type Document struct {
 	Model string `json:"model,omitempty"` // path of the model's text
 	*compile.Report
-	// Exceeds says why no container has room for the program, if that is so. The report is then that of a plan, or an
+	// Exceeds says why no container has room for the program, if that is so. The report is then of a plan, or an
 	// estimate of the tasks in several containers.
 	Exceeds    string      `json:"exceeds,omitempty"`
 	Violations []Violation `json:"violations,omitempty"` // budgets that were exceeded

@@ -33,7 +33,7 @@ type Layer struct {
 	Bound     string    // "" without an estimate
 	DMABytes  int64
 	L2Peak    int64
-	Weights   int64 // bytes of the constant section; those of all layers add up to it
+	Weights   int64 // bytes of the constant section, to which all layers add up
 	Padding   int64 // unused bytes among Weights
 	Shared    int64 // further bytes that it reads, counted for an earlier layer
 	Line, Col int32

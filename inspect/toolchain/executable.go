@@ -34,8 +34,8 @@ const (
 	maxExecutable = 1 << 30
 )
 
-// Open asks the executable at path for its version and its flags. Errors name the path
-// and say that the file is none that runs, or that its answer is not that of a zinc.
+// Open asks the executable at path for its version and its flags. Errors name the path and say that the file does not
+// run, or does not answer as zinc does.
 func Open(ctx context.Context, path string) (*Executable, error) {
 	abs, err := filepath.Abs(path)
 	if err != nil {

@@ -81,7 +81,7 @@ const (
 	long                    // head and tail are the ends of the line
 )
 
-// Write takes text in pieces of any size. Errors are those of Line.
+// Write takes text in pieces of any size. Errors are as in Line.
 func (l *Lines) Write(p []byte) (int, error) {
 	n := len(p)
 	for len(p) > 0 {

@@ -19,8 +19,8 @@ func Root(buf []byte, t *Table) Record {
 // Off returns the offset of the table in its buffer.
 func (r Record) Off() int { return int(r.tab.Pos) }
 
-// FieldOff returns the offset of a field in the buffer, or that of the table if the field is absent; of bytes, the
-// offset of the first of them.
+// FieldOff returns the offset of a field in the buffer, or the table's offset if the field is absent; for bytes, the
+// offset of the first one.
 func (r Record) FieldOff(name string) int {
 	slot := r.t.slot(name)
 	if o := r.offset(slot); o != 0 && r.t.Fields[slot].Kind == Bytes {

@@ -9,7 +9,7 @@ import (
 // Layers is the number of kinds of Layer.
 const Layers = 4
 
-// Layer returns the text of a model of one layer with weights from a seed. Those of one kind differ in coefficients
+// Layer returns the text of a model of one layer with weights from a seed. Layers of one kind differ in coefficients
 // only, so that each can be an adapter of another.
 func Layer(kind int, seed uint64) string {
 	r := rand.New(rand.NewPCG(seed, uint64(kind)))

@@ -37,9 +37,9 @@ func (p *Plan) PackSkipping(k *Kernel, smallOutput bool) ([]byte, [MaxCores]int,
 
 // PackMasks packs a stride 1 kernel of zeros and one other value v: the zero-skipping form with a codebook of one-bit
 // indices, in which the masks alone define the weights. Each part opens with the codebook, v in a separate granule,
-// after a fused table (modelled); bodies are those of PackSkipping without weights and, because the stride is 1, with
-// one phase, whose cells are the taps. Recorded for depthwise kernels with one channel per core, with cells of two and
-// of four slots.
+// after a fused table (modelled); bodies are as PackSkipping writes them, but without weights. Because the stride is 1,
+// they have one phase, whose cells are the taps. Recorded for depthwise kernels with one channel per core, with cells
+// of two and of four slots.
 func (p *Plan) PackMasks(k *Kernel, smallOutput bool) ([]byte, [MaxCores]int, error) {
 	v := uint16(0)
 	for i := 0; i+1 < len(k.W); i += 2 {

@@ -72,7 +72,7 @@ type Mode uint16
 
 // The modes, all from recorded tables. The treatment of negative inputs follows from the functions: tanh needs its sign
 // back, and roots and logarithms of negative numbers are measured as +0. It is inferred that a reciprocal gets its sign
-// back: its mode shares two bits with that of tanh, and a division by run-time numbers is recorded with its table
+// back: its mode shares two bits with tanh's, and a division by run-time numbers is recorded with its table
 // (binary_real_div_1x64x8x8).
 const (
 	// ModePlain: t = x, t0 = -16*2^-step.

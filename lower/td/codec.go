@@ -12,8 +12,8 @@ type Codec struct {
 	Version int
 	Name    string   // of the descriptor, as chapter 23 writes it
 	Blocks  []*Block // the header, then the register blocks in the order of a task
-	// Align and Page are those of a task section, in bytes: a task begins at a multiple of Align and does not lie on
-	// two pages. They are 0 for a version without one.
+	// Align and Page, in bytes, apply to a task section: a task begins at a multiple of Align and is not on two pages.
+	// They are 0 for a version without one.
 	Align, Page int
 	// Older is set for tasks as the compilers wrote them that wrote every record whole.
 	Older bool

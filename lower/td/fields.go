@@ -67,7 +67,8 @@ func (k Kind) String() string {
 	return [...]string{"unsigned", "fp16", "fp32", "address", "size", "chain"}[k]
 }
 
-// Array says which element of which indexed field a field is. It is zero for a field that is not indexed.
+// Array says which indexed field a field is an element of, and which element. It is zero for a field that is not
+// indexed.
 type Array struct {
 	Name  string // Block.Field
 	Base  Field  // element 0

@@ -19,8 +19,8 @@ const (
 const unresolved = 1 << 31
 
 // MaxTasks is the largest number of tasks that a stream describes. The marker of a record has the low 16 bits of its
-// task's index; the records of a stream are in the order of their tasks, of which each has some, so that a reader knows
-// the rest: where the 16 bits fall by wrap or more, they have begun again. Modelled, like the record itself.
+// task's index; the records of a stream are in the order of their tasks, and each task has some. So a reader knows the
+// rest: where the 16 bits fall by wrap or more, they have begun again. Modelled, like the record itself.
 const (
 	MaxTasks  = 1 << 20
 	taskSpan  = 1 << 16

@@ -6,8 +6,8 @@ import "fmt"
 // index of a register among all registers, which is its byte address divided by four (0x1344 is register 0x4d10).
 type Slot uint32
 
-// The slots: those of table 23.5, and by the same rule one for the coefficient lanes, whose sixteen configurations are
-// at G0 + 0x2c in listing 23.3.
+// The slots of table 23.5, and by the same rule one for the coefficient lanes: listing 23.3 has their sixteen
+// configurations at G0 + 0x2c.
 const (
 	SlotSource     Slot = 0x1344
 	SlotSource2    Slot = 0x134a

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// TextMagic opens the text form of tasks. It is followed by the version of the descriptor and that of the form.
+// TextMagic opens the text form of tasks. It is followed by the versions of the descriptor and of the form.
 const TextMagic = "zinc tasks"
 
 // textHead is the first line: descriptor 10, form 1 of the text.

@@ -7,7 +7,7 @@ var V10 = &Codec{
 	Version: 10, Name: "ZinAneTdHw_v10", Blocks: append([]*Block{HeaderV10}, Groups...), layout: layoutV10,
 }
 
-// The groups of version 10. Words and register base are those of table 23.4. The image bases are eight bytes below its
+// The groups of version 10. Words and register base are from table 23.4. The image bases are eight bytes below its
 // struct bases, which puts the first word of G1 where listing 23.3 has Win. HeaderV10 is the part of the image before
 // its first group.
 var (

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// V7 is the codec of version 7, that of h13 containers: a header of ten or eleven words, then records, each of them a
-// word with address and count and the words of consecutive registers of one block. No task lies on two pages (batches
+// V7 is the codec of version 7, which h13 containers have: a header of ten or eleven words, then records, each of them
+// a word with address and count and the words of consecutive registers of one block. No task lies on two pages (batches
 // of 375 rows, public records: the task that would follow the one at 0x3c00 begins at 0x4000).
 var V7 = &Codec{
 	Version: 7, Name: "ZinAneTd<7>", Blocks: []*Block{Header, Kernel, Common, TileSrc, L2, PE, NE, TileDst},

@@ -40,7 +40,7 @@ func formats() []Value {
 		{V: uint32(FmtFP16), Word: "fp16"}}
 }
 
-// KernelFormat is the type of coefficients: KernelFmt. Its numbers differ from those of Format.
+// KernelFormat is the type of coefficients: KernelFmt. Its numbers differ from Format's.
 type KernelFormat uint32
 
 // Types of coefficients.
@@ -212,7 +212,7 @@ func sourceTypes() []Value {
 		{V: uint32(SourceThrough), Word: "passes through"}}
 }
 
-// Buffer-access registers of a procedure; those of its ports begin at BarFirstPort.
+// Buffer-access registers of a procedure. Its ports' registers begin at BarFirstPort.
 const (
 	BarText      = 0 // the tasks themselves
 	BarConstants = 1

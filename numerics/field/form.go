@@ -15,7 +15,7 @@ const (
 
 // Form is a random symmetric bilinear form that stands for the sum of products of two vectors. In each block of terms
 // it is the sum of formRank products, each of one random combination of the block's terms of one vector and the same
-// combination of those of the other.
+// combination of the other's.
 //
 // Programs that are equal with sums of products can differ with forms: if terms are in another order, if a sum is cut
 // inside a block, and if (AB)C is computed as A(BC). Programs that are equal with forms are equal with sums, as far as
@@ -64,8 +64,8 @@ func (s *Form) Rows(out, w []Elem, ldw, m, k int) {
 	}
 }
 
-// Columns writes the combinations of n columns over zeros. Those of one term begin every ldo elements. Element l of
-// column j is b[at[l]+j].
+// Columns writes the combinations of n columns over zeros. The columns of one term begin every ldo elements. Element l
+// of column j is b[at[l]+j].
 func (s *Form) Columns(out []Elem, ldo int, b []Elem, at []int, n int) {
 	s.used.Store(true)
 	for first := 0; first < len(at); first += formBlock {

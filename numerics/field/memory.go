@@ -5,9 +5,9 @@ import (
 	"sync"
 )
 
-// Memory keeps elements that are no longer needed for the next values: most of those of a program are as large as one
-// before, and to get new pages of memory takes longer than to compute some of them. The zero value is ready for use, by
-// several goroutines at once.
+// Memory keeps elements that are no longer needed for the next values: most values of a program are as large as an
+// earlier one, and to get new pages of memory takes longer than to compute some values. The zero value is ready for
+// use, by several goroutines at once.
 type Memory struct {
 	mu   sync.Mutex
 	free [bits.UintSize + 1][][]Elem // by the length of the capacity in binary

@@ -1,6 +1,6 @@
 // Package vector contains the loops over numbers that take most of the time: sums of products, conversion between fp16
 // and fp32, fp16 times a factor, and the transposition of fp16. On amd64 with AVX2, FMA and F16C the kernels are
-// assembly, which internal/asm generates, and those of sums have a form for AVX-512; elsewhere they are Go.
+// assembly, which internal/asm generates, and kernels of sums have a form for AVX-512; elsewhere they are Go.
 //
 // In: rows of fp32 numbers or packed fp16. Out: the same. Callers deal with the shapes of tensors and the special
 // values of the engine, and choose the arithmetic.

@@ -97,13 +97,12 @@ type Options struct {
 
 // Host accounts for the host's work of a chain. An error ends the run.
 type Host interface {
-	// Bind is called before an inference. The bytes are those of its surfaces without those of states, which stay where
-	// they are.
+	// Bind is called before an inference. The bytes are its surfaces', without states, which stay where they are.
 	Bind(op string, bytes int64) error
 	// Return is called after an inference.
 	Return(op string) error
-	// Cast is called after a cast with the names of its operands, for a surface "port" and that of its port. A cast
-	// that is not run, because its value stays on the device, is not reported.
+	// Cast is called after a cast with the names of its operands, for a surface "port" and the port's name. A cast that
+	// is not run, because its value stays on the device, is not reported.
 	Cast(op, from, to string) error
 	// Compute is called after a CPU call with its estimated time.
 	Compute(op string, t cost.Time) error
@@ -125,8 +124,8 @@ type Dispatcher interface {
 type Segment struct {
 	Procedure string
 	Surfaces  map[string][]byte // by port
-	// Passed are the ports that read what an earlier procedure of the chain writes: its port, by that of the reader.
-	// Both have the same surface.
+	// Passed has, by the port that reads it, the port to which an earlier procedure of the chain writes. Both have the
+	// same surface.
 	Passed map[string]string
 }
 
@@ -208,8 +207,7 @@ func (m *Machine) Configurations(name string) []string {
 	return names
 }
 
-// Select chooses the function that Run runs, by its name or that of one of its
-// configurations.
+// Select chooses the function that Run runs, by its name or the name of one of its configurations.
 func (m *Machine) Select(name string) error {
 	for _, f := range m.funcs {
 		if f.Name == name {

@@ -122,8 +122,8 @@ func (p *Prepared) BindOutput(name string, b *Buffer) error {
 	return p.bind("output", name, b, p.bound[p.inputs:p.inputs+p.outputs])
 }
 
-// BindState binds a buffer to a state, whose value becomes that of the buffer; see BindInput. A state without a buffer
-// is all zeros before the first run.
+// BindState binds a buffer to a state, whose value becomes the buffer's; see BindInput. A state without a buffer is all
+// zeros before the first run.
 func (p *Prepared) BindState(name string, b *Buffer) error {
 	return p.bind("state", name, b, p.bound[p.inputs+p.outputs:])
 }
@@ -157,8 +157,8 @@ func (p *Prepared) bind(kind, name string, b *Buffer, among []binding) error {
 	return fmt.Errorf("function %q has no %s %q; it has %q", p.chain.fn.Name, kind, name, names)
 }
 
-// OutputType returns the type of an output after the last run; for extents that are known only at run time, it has
-// those of that run. It is the zero Type before the first run and for an unknown output.
+// OutputType returns the type of an output after the last run; extents that are known only at run time are as in that
+// run. It is the zero Type before the first run and for an unknown output.
 func (p *Prepared) OutputType(name string) ir.Type {
 	for i := p.inputs; i < p.inputs+p.outputs; i++ {
 		switch b := &p.bound[i]; {

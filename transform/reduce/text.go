@@ -37,9 +37,8 @@ var blobTypes = map[ir.DType]blobfile.ElemType{
 // A Text is a program as MIL text, with the constants that it refers to.
 type Text struct {
 	MIL []byte
-	// Statements counts those of all functions and blocks, and one for every
-	// constant, also for those that stand in the place of an argument: as many as
-	// the texts of compiled models have, which give each constant a statement.
+	// Statements counts the statements of all functions and blocks, and one for every constant, also where a constant
+	// is an argument: as many as the texts of compiled models have, which give each constant a statement.
 	Statements int
 	// Blobs are the constants of the weight file, one after the other as a
 	// blobfile.Writer places them; none means that there is no weight file.

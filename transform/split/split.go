@@ -24,7 +24,7 @@ type Options struct {
 // Part is one model of a pipeline.
 type Part struct {
 	Program *ir.Program
-	// Operations are those of the part's function, nested ones not counted.
+	// Operations counts the operations of the part's function, without nested ones.
 	Operations int
 	// Bytes is the size of the constants.
 	Bytes int64

@@ -48,7 +48,7 @@ type Operand struct {
 	Used     [2]verify.Number  `json:"used"`           // in the input that shows the cliff
 	// Where the range of used comes from: the interval, the input or recorded runs.
 	From string `json:"from"`
-	// Safe is a range to clip to: with those of the other operands, the intervals rule the cliff out.
+	// Safe is a range to clip to: with the ranges of the other operands, the intervals rule the cliff out.
 	Safe *[2]verify.Number `json:"safe,omitempty"`
 }
 

@@ -13,7 +13,7 @@ import (
 // Analysis is what is known about a function without running it.
 type Analysis interface {
 	Func() *ir.Func
-	// Operations are those of the function in order, those of nested blocks before their own.
+	// Operations are the function's in order, operations of nested blocks before their own.
 	Operations() []*ir.Op
 	// Range contains everything that the value can be.
 	Range(v *ir.Value) interval.Interval

@@ -26,7 +26,7 @@ type DevicePart struct {
 // DeviceRow is a kind of row of a part.
 type DeviceRow struct {
 	// Key is the key of the rows in JSON: "pools[]" is a list of them, "clients[].selectors[]" a list in each of
-	// another, and "" adds the values to those of the part.
+	// another, and "" adds the values to the part's.
 	Key    string
 	Format string // see node.Row
 }

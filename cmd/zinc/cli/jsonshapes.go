@@ -21,8 +21,8 @@ type JSONShape struct {
 	Value   any // an empty document, or the DeviceParts
 }
 
-// JSONShapes are the documents of all commands, except those in the formats of others and those of zinc dump, whose
-// keys are the parts of a file.
+// JSONShapes are the documents of all commands, except documents in formats of others and the documents of zinc dump,
+// whose keys are the parts of a file.
 var JSONShapes = []JSONShape{
 	{"zinc MODEL --json", "What was compiled, and the estimates.", report.Document{}},
 	{"zinc check MODEL --json", "The placement on each target.", checkResult{}},

@@ -49,7 +49,7 @@ type Placement struct {
 	Unit   string   `json:"unit"`             // engine, cpu, transfer, or compiler when nothing is left to run
 	Rule   string   `json:"rule,omitempty"`   // lowering rule, pass, or rule that it breaks
 	How    string   `json:"how,omitempty"`    // what the rule makes of it
-	Limits []string `json:"limits,omitempty"` // beyond those of every tensor
+	Limits []string `json:"limits,omitempty"` // beyond the limits of every tensor
 	// Beyond is what the decompositions write for arguments that the rule does not take.
 	Beyond  []string `json:"beyond,omitempty"`
 	Reason  string   `json:"reason,omitempty"`  // why not the engine

@@ -98,7 +98,7 @@ func Prepare(f *ir.Func) (*Program, error) {
 	return p, nil
 }
 
-// Ops returns the number of operations, including those of nested blocks.
+// Ops returns the number of operations, nested blocks included.
 func (p *Program) Ops() int { return p.count }
 
 // plan numbers and checks one block. defined contains the values in scope; the block's own values are removed again at

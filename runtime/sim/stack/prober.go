@@ -162,8 +162,7 @@ func (p *Prober) Stats() (*firmware.StatsHeader, []firmware.EngineStats, error) 
 
 // Send sends a command to the firmware on a channel, or to the driver if it serves the command, and returns the answer
 // and the notifications as text, a line each. Of the header, the identifier is set, and the size if it is 0. The values
-// are those of the body's fields, or for a body without known fields its 32-bit words. A container is made resident
-// first.
+// are for the body's fields, or for a body without known fields its 32-bit words. A container is made resident first.
 func (p *Prober) Send(name string, ch protocol.Channel, h protocol.Header, values []uint64) (string, error) {
 	row := protocol.ByName(name)
 	if row == nil {
@@ -223,8 +222,8 @@ func body(row *protocol.Row, values []uint64) ([]byte, error) {
 // ofMappings are the methods that are about the memory that the client has mapped.
 var ofMappings = []string{"ANE_FlushInactiveDARTMappings", "ANE_UnmapDartBuffers", "ANE_ShowSharedMemoryAllocations"}
 
-// Method calls a method of the direct-path client (table 27.5), for those of mappings after mapping a page, and returns
-// its results as text.
+// Method calls a method of the direct-path client (table 27.5), for methods of mappings after mapping a page, and
+// returns its results as text.
 func (p *Prober) Method(name string, in []uint64) (string, error) {
 	i := slices.IndexFunc(driver.Methods, func(m driver.Method) bool { return m.Name == name })
 	if i < 0 {

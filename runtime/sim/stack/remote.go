@@ -10,7 +10,7 @@ import (
 )
 
 // Dial connects a process to the machine that another process serves on a Unix socket (Stack.Serve). The identity's
-// process and user must be those of the caller. Of the options, those of the runtime apply.
+// process and user must be the caller's. Only the runtime's options apply.
 func Dial(ctx context.Context, socket string, id broker.Identity, qos broker.QoS, o Options) (*Process, error) {
 	c, err := broker.Dial(ctx, socket, id)
 	if err != nil {

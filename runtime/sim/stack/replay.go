@@ -43,7 +43,7 @@ type LoadClass struct {
 	Think time.Duration
 	// Requests is the number of requests of one client.
 	Requests int
-	// Tier is that of the clients, as broker.Identity.InTier takes it.
+	// Tier is the clients' tier, as broker.Identity.InTier takes it.
 	Tier string
 	// QueueDepth is the number of requests of one client that may be under way at once; 0 means 1. A client with a
 	// think time has one.
@@ -68,7 +68,7 @@ type Latency struct {
 	Completed int
 	Retried   int
 	Failed    int // requests that failed more often than Load.Retries
-	Wrong     int // completed requests with outputs other than those of the engine alone
+	Wrong     int // completed requests whose outputs differ from the engine's alone
 	Killed    int // clients
 	// Percentiles of the time from a request's arrival to the answer, in virtual time.
 	P50, P90, P99, Max time.Duration

@@ -1,7 +1,7 @@
 // Mutate makes single mutations of the compiler and the simulator and reports which of them the judges of generated
 // programs and the packages' own tests find.
 //
-// All mutants are in one build, so the time of a mutant is that of the programs that reach it.
+// All mutants are in one build, so a mutant takes as long as the programs that reach it.
 package main
 
 import (

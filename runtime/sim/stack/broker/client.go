@@ -19,8 +19,8 @@ type Client interface {
 	Attach(ctx context.Context, r AttachRequest) (*LoadReply, error)
 	// CreateInstance creates an instance of a loaded model.
 	CreateInstance(ctx context.Context, r InstanceRequest) (*InstanceReply, error)
-	// CreateInstanceWithWeights creates an instance whose coefficients come from weight files and whose tasks are those
-	// of a named base model.
+	// CreateInstanceWithWeights creates an instance with coefficients from weight files and the tasks of a named base
+	// model.
 	CreateInstanceWithWeights(ctx context.Context, r WeightsRequest) (*InstanceReply, error)
 	// Evaluate runs a procedure of an instance on surfaces, in place, and returns
 	// when it is done.
@@ -103,7 +103,7 @@ type LoadReply struct {
 type InstanceRequest struct {
 	Model uint64
 	QoS   QoS
-	// EnablePowerSaving releases the program's memory before that of others.
+	// EnablePowerSaving releases the program's memory before the memory of others.
 	EnablePowerSaving bool
 	// AggressivePowerSaving releases the memory whenever nothing runs.
 	AggressivePowerSaving bool
@@ -141,7 +141,7 @@ type EvaluateRequest struct {
 	// Then are procedures that the firmware runs after it, without the host: those after Procedure in the program's
 	// order.
 	Then []Segment
-	QoS  QoS // zero: that of the instance
+	QoS  QoS // zero: the instance's
 	// Timeout is the virtual time that the request may take from when the driver receives it; 0 means the driver's
 	// default.
 	Timeout time.Duration

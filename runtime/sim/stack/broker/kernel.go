@@ -18,8 +18,8 @@ type Device struct {
 }
 
 // KernelKeys are the entitlements of the broker's own task: the hard gate, which only it and its per-user sibling hold,
-// data chaining, and the two grants of priorities, because the driver sees the broker's task and not those of its
-// callers (modelled except the first).
+// data chaining, and the two grants of priorities, because the driver sees the broker's task and not its callers'
+// (modelled except the first).
 func KernelKeys() []string {
 	return []string{KeyUserClient, KeyDataChaining, kernelKey("realtimePriority"),
 		kernelKey("systemReservedPriorities")}

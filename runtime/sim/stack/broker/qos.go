@@ -29,7 +29,7 @@ type QoSClass struct {
 	Name     string
 	Queue    int // queue index, below 8
 	Priority int // program priority: 0 and 1 the system's band, 2 to 7 the applications'
-	// Keys are entitlements of which the caller must hold one; nil requires none.
+	// Keys are entitlements. The caller must hold one of them, unless there are none.
 	Keys []string
 	// Restricted classes are refused to the unrestricted tier.
 	Restricted bool
@@ -82,7 +82,7 @@ func (q QoS) String() string {
 	return fmt.Sprintf("class %d", uint32(q))
 }
 
-// QueueIndex returns the queue of a class, or that of QoSDefault if the class is not in the table.
+// QueueIndex returns the queue of a class, or of QoSDefault if the class is not in the table.
 func QueueIndex(q QoS) int {
 	if c, ok := q.class(); ok {
 		return c.Queue
@@ -90,8 +90,8 @@ func QueueIndex(q QoS) int {
 	return QueueIndex(QoSDefault)
 }
 
-// ProgramPriority returns the program priority of a class, 0 to 7 with 0 the most urgent, or that of QoSDefault if the
-// class is not in the table.
+// ProgramPriority returns the program priority of a class, 0 to 7 with 0 the most urgent, or the priority of QoSDefault
+// if the class is not in the table.
 func ProgramPriority(q QoS) int {
 	if c, ok := q.class(); ok {
 		return c.Priority

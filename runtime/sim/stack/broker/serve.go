@@ -31,7 +31,7 @@ type Answer[T any] struct {
 // Nothing is the value of an answer without content.
 type Nothing struct{ Done bool }
 
-// Evaluation is an EvaluateRequest as it crosses the socket: its surfaces are those of inputs that no procedure passes.
+// Evaluation is an EvaluateRequest as it crosses the socket: it has the surfaces of inputs that no procedure passes.
 type Evaluation struct {
 	EvaluateRequest
 	Async bool

@@ -22,7 +22,7 @@ type BankRow struct {
 	Name  string
 	Role  string
 	// Index is the device-tree reg index of the aperture. The first four are a contiguous base and three successive
-	// offsets; those of ANEHAL come from per-family device fields. The numbers are modelled.
+	// offsets; ANEHAL's come from per-family device fields. The numbers are modelled.
 	Index int
 	Size  uint32 // bytes, modelled
 }

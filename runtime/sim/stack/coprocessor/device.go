@@ -15,7 +15,7 @@ import (
 	"github.com/zinc-compiler/zinc/target"
 )
 
-// Numbering is the numbering of the control channel: that of the packed enum, the only one that has START.
+// Numbering is the numbering of the control channel: the packed enum, the only one that has START.
 const Numbering = protocol.Wire
 
 // Config configures a device.

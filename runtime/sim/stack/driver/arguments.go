@@ -25,7 +25,7 @@ type ArgumentField struct {
 	Source string
 }
 
-// ArgumentFields are the fields of the block that every selector reads. The offsets are those of listing 27.2. The gaps
+// ArgumentFields are the fields of the block that every selector reads. The offsets are from listing 27.2. The gaps
 // imply the widths and that arrays are passed as pointers; IOKit's public header has the scalar count at +0x28 and a
 // separate pointer for the reference, which the listing joins.
 var ArgumentFields = []ArgumentField{

@@ -53,7 +53,7 @@ type ReadyBuffer struct {
 	Port    uint32 // index among the procedure's inputs
 	Surface uint32
 	Offset  uint64 // bytes
-	Size    uint64 // bytes; that of the port
+	Size    uint64 // bytes; the port's
 }
 
 // InputsReady triggers a chain and returns when it has run: direct-path selector 4. The first execution needs all

@@ -293,8 +293,8 @@ type Request struct {
 	Waits        []protocol.Event
 	Signals      []protocol.Event
 	Stats        uint32        // surface for the statistics buffer; 0 for none
-	Doorbell     uint32        // index; 0 means that of the execution loop
-	Timeout      time.Duration // virtual; 0 means that of the session
+	Doorbell     uint32        // index; 0 means the execution loop's
+	Timeout      time.Duration // virtual; 0 means the session's
 }
 
 // Reply is the 40-byte output of a request (table 27.6).

@@ -1,6 +1,6 @@
 package driver
 
-// Structs lists every struct of the two selector tables. The sizes are those of tables 27.2 and 27.4; fields that the
+// Structs lists every struct of the two selector tables. The sizes are from tables 27.2 and 27.4; fields that the
 // chapter does not state are marked as modelled.
 var Structs = []Struct{
 	openIn.Struct, openOut.Struct, requestStruct.Struct, replyStruct.Struct, createIn.Struct,

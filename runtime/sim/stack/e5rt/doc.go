@@ -1,7 +1,7 @@
 // Package e5rt is the runtime that applications call: compile once, bind once, dispatch many times.
 //
 // It takes a model's path, a function that compiles it, and the caller's buffers, into which the compiled function
-// writes its results. The calls are those of chapter 2 of the specification, with the same nouns: [Compiler],
+// writes its results. The calls are from chapter 2 of the specification, with the same nouns: [Compiler],
 // [ProgramLibrary], [ProgramFunction], [PrecompiledComputeOpCreateOptions], [ExecutionStreamOperation], [IOPort],
 // [BufferObject], [ExecutionStream]; the comment of each method names the call, and [Calls] lists them with their
 // phase. A [Runtime] holds the objects of one process.

@@ -226,7 +226,7 @@ func (p *IOPort) String() string {
 // TensorDescriptor is e5rt_io_port_retain_tensor_desc: it returns the type of the tensor in a bound buffer.
 func (p *IOPort) TensorDescriptor() TensorDescriptor { return p.desc }
 
-// ResultType returns the type of an output after the last run. It differs from that of TensorDescriptor if extents are
+// ResultType returns the type of an output after the last run. It differs from TensorDescriptor's type if extents are
 // known only at run time, and is the zero Type before the first run of such a function. It must not be called while the
 // operation is in flight.
 func (p *IOPort) ResultType() ir.Type { return p.op.run.OutputType(p.name) }

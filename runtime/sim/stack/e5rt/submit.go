@@ -18,8 +18,8 @@ type Submission struct {
 	breaking chan struct{} // holds one token, for the goroutine that breaks the wait
 }
 
-// SubmitAsync is e5rt_execution_stream_submit_async: it returns at once, and the operations run after those of the
-// streams submitted before. The completion function, which may be nil, is called once from another goroutine when the
+// SubmitAsync is e5rt_execution_stream_submit_async: it returns at once, and the operations run after the streams
+// submitted before. The completion function, which may be nil, is called once from another goroutine when the
 // operations have been run, or from a Wait that the timeout has broken. By then the stream may be reset, encoded and
 // submitted again.
 //

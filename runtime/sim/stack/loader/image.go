@@ -19,8 +19,8 @@ type move struct {
 // buffer-access registers and symbols that point into them, and the words of the text that relocations name.
 //
 // Windows of ports keep the compiler's addresses, since each call binds them. In the older form, where the constants
-// are a section of the text, they are mapped with it, and the image's constant bar points there; that of the firmware
-// container points to its kernel section, which holds the same bytes.
+// are a section of the text, they are mapped with it, and the image's constant bar points there; the firmware
+// container's points to its kernel section, which holds the same bytes.
 func (l *Loaded) Image() ([]byte, error) {
 	data := bytes.Clone(l.p.container)
 	f, err := hwx.Read(data)

@@ -12,7 +12,7 @@ import (
 )
 
 // ApertureB is the device address of the aperture of engine registers (modelled: the chapters say only that it differs
-// from that of memory and that each load has its own place in it). The offset of a load's registers is twice the
+// from the address of memory and that each load has its own place in it). The offset of a load's registers is twice the
 // address of its firmware container in memory, which is unique among the client's loads.
 const ApertureB = 0x2_0000_0000
 

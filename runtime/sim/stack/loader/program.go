@@ -54,7 +54,7 @@ type procedure struct {
 }
 
 // Read checks a container and returns its parts: its procedures' tasks as version-10 images and unresolved records, and
-// its buffers by purpose. The slice stays in use. Errors are *Error, which may wrap those of emit/hwx and lower/td.
+// its buffers by purpose. The slice stays in use. Errors are *Error, which may wrap errors of emit/hwx and lower/td.
 func Read(container []byte) (*Program, error) {
 	f, err := hwx.Read(container)
 	if err != nil {

@@ -114,7 +114,7 @@ func wrongState(handler uint64, r *CacheRequest, what string) error {
 }
 
 // Trigger triggers a request and returns a copy. The request must be live and the active one of its group, its output
-// set available, and the timestamp greater than that of the last trigger.
+// set available, and the timestamp greater than the last trigger's.
 func (c *CacheRequests) Trigger(t *Trigger) (CacheRequest, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -16,7 +16,7 @@ type LoopRow struct {
 }
 
 // ExeLoop lists the nine identifiers that CAneEngineExeLoop::dispatch implements (table 30.6). Bodies follow from the
-// identifiers' names; that of 0x212 is modelled as the body of the plain call.
+// identifiers' names; the body of 0x212 is modelled as the plain call's.
 var ExeLoop = []LoopRow{
 	{Wire: 0x002d, Meaning: "CH_DATA_FILE_LOAD2", VTable: "+0x250", Does: "guarded by the engine flag at [x19,#0x2bb]",
 		Body: 0x2b},

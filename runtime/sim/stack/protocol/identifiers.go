@@ -165,7 +165,7 @@ var Start = Row{
 	Source:      "chapter 29, bring-up",
 }
 
-// EndpointTypeName is a string among those of the commands that names a value of the endpoint's type.
+// EndpointTypeName names a value of the endpoint's type. It is among the strings of the commands.
 const EndpointTypeName = "CSNE_CMD_IPC_ENDPOINT_TYPE_DATA_CHAINING"
 
 // Numbering is one of the two numberings of the commands.

@@ -21,8 +21,8 @@ func bothWays(r *Row) { r.Way = Both }
 func stated(r *Row)   { r.WireSource = WireStated }
 func left(r *Row)     { r.WireSource = WireLeft }
 
-// Rows lists the dispatched identifiers 0x00 to 0x5c in order. Identifier, name, direction and subsystem are those of
-// table C.15; the wire identifier, the body and the disposition have their own sources.
+// Rows lists the dispatched identifiers 0x00 to 0x5c in order. Identifier, name, direction and subsystem are from table
+// C.15; the wire identifier, the body and the disposition have their own sources.
 var Rows = [...]Row{
 	row(0x00, "STOP", "lifecycle", 0x0002, with(empty)),
 	row(0x01, "RESET", "lifecycle", 0x0003, with(resetBody)),

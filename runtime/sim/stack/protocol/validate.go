@@ -25,7 +25,7 @@ type Programs interface {
 
 // CheckCall validates a call against its program. The call is dropped if the process does not run, and rejected if the
 // procedure, its type, the statistics buffer or the number of buffers is wrong. in is nil except for an inference.
-// Offsets in errors are those of a message on the control channel.
+// Offsets in errors are as in a message on the control channel.
 func CheckCall(p Programs, h Header, v *Variant, call *ProcedureCall, in *Inference) error {
 	name := Rows[v.ID].command()
 	if h.ProgramID == Unbound || h.ProcessID == Unbound {

@@ -66,9 +66,8 @@ type UsageRow struct {
 	Allow Access // what the engine may do
 }
 
-// Usages lists the usage codes. Codes and names are those of the public
-// decoding; the directions of input, weights and output are the segment
-// protections of chapter 23 (table 23.6), those of the others are modelled.
+// Usages lists the usage codes. Codes and names are from the public decoding. The directions of input, weights and
+// output are the segment protections of chapter 23 (table 23.6); the other directions are modelled.
 var Usages = []UsageRow{
 	{Input, "input", Read},
 	{Output, "output", Write}, // a buffer that the next call reads is mapped as its input as well
