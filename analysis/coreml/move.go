@@ -106,9 +106,9 @@ const maxCopies = 16
 func (fc *forecaster) work() []Move {
 	c := fc.program
 	gains := make([]int, 0, len(c.steps)) // steps that are faster on the engine, the largest gain first
-	gain := func(i int) Cost { s := c.steps[i]; return min(s[ClassicCPU], s[BNNS]) - s[Engine] }
-	for i, s := range c.steps {
-		if s[Engine] != never && gain(i) > 0 {
+	gain := func(i int) Cost { return c.steps[i].gain() }
+	for i := range c.steps {
+		if gain(i) > 0 {
 			gains = append(gains, i)
 		}
 	}

@@ -97,3 +97,21 @@ func TestNearTheLine(t *testing.T) {
 		t.Errorf("near %s; want what changes", text)
 	}
 }
+
+// TestNearTheLineTogether checks edges that change nothing one by one, and all operations together.
+func TestNearTheLineTogether(t *testing.T) {
+	g := irbuild.New(1)
+	x, w := g.Input(16, 128), g.Weights(128, 128) // 12.8 flops a byte
+	for range 13 {
+		x = g.Op("linear", "x", x, "weight", w)
+	}
+	y, v := g.Input(1, 64, 1, 13), g.Weights(64, 64, 1, 1) // 9.2 flops a byte
+	for range 80 {
+		y = g.Op("conv", "x", y, "weight", v, "pad_type", "valid")
+	}
+	g.Output(x, y)
+	plan := mustForecast(t, g.Program())
+	if len(plan.Near) != 1 || !strings.Contains(plan.Near[0].What, "2 intervals") || plan.Near[0].Changed != 93 {
+		t.Errorf("%s, gain %+v, near %v; want all 93 operations near two edges", plan.Share(), plan.Gain, plan.Near)
+	}
+}

@@ -60,7 +60,28 @@ func (fc *forecaster) near() (out []Near) {
 			out = append(out, n)
 		}
 	}
+	if len(out) == 0 && len(order) > 1 {
+		out = fc.nearTogether(len(order))
+	}
 	return append(out, fc.nearLine()...)
+}
+
+// nearTogether tries all intervals at once: all rates that favour the CPU, then all that favour the engine.
+func (fc *forecaster) nearTogether(intervals int) []Near {
+	c := fc.program
+	for _, engine := range []bool{false, true} {
+		steps := slices.Clone(c.steps)
+		for _, e := range c.edges {
+			if d := e.step.gain() - steps[e.at].gain(); engine && d > 0 || !engine && d < 0 {
+				steps[e.at] = e.step
+			}
+		}
+		n := Near{What: fmt.Sprintf("operations in %d intervals whose edges are not known, all at once", intervals)}
+		if n.Changed, n.Engine = fc.changes(cheapest(steps, &fc.moves)); n.Changed > 0 {
+			return []Near{n}
+		}
+	}
+	return nil
 }
 
 // changes compares another way with the plan: the operations that it runs on another device, ties aside, and those that

@@ -34,6 +34,14 @@ func (c Cost) plus(d Cost) Cost {
 // step is an operation on the way: its cost on each backend, never where it cannot run.
 type step [NumBackends]Cost
 
+// gain returns what the engine saves of a step against the CPU, 0 if it cannot run there.
+func (s *step) gain() Cost {
+	if s[Engine] == never {
+		return 0
+	}
+	return min(s[ClassicCPU], s[BNNS]) - s[Engine]
+}
+
 // moves are the costs of changes of backend; with the caller as the last place.
 type moves [NumBackends + 1][NumBackends + 1]Cost
 
