@@ -92,12 +92,11 @@ func Advise(ctx context.Context, p *ir.Program, now *compile.Report, o Options) 
 	if o.Compile.Memory == nil {
 		o.Compile.Memory = compile.NewMemory(o.Compile.Target)
 	}
-	s := &advisor{ctx: ctx, p: p, now: now, o: o, left: cmp.Or(o.Work, DefaultWork), parts: map[[2]uint64]cost.Time{}}
-	s.refused = refusals(p, now)
-	for _, f := range p.Funcs {
-		s.ops += int64(len(f.Body.Ops))
+	s := newAdvisor(ctx, p, now, o, cmp.Or(o.Work, DefaultWork))
+	list, err := s.screened()
+	if err != nil {
+		return nil, err
 	}
-	list := s.candidates()
 	for i, c := range list {
 		if o.Compile.Progress != nil {
 			o.Compile.Progress("changes tried", i, len(list))
@@ -123,6 +122,53 @@ func Advise(ctx context.Context, p *ir.Program, now *compile.Report, o Options) 
 	}
 	s.out.Work = cmp.Or(o.Work, DefaultWork) - s.left
 	return &s.out, nil
+}
+
+// newAdvisor returns an advisor that has some work left.
+func newAdvisor(ctx context.Context, p *ir.Program, now *compile.Report, o Options, left int64) *advisor {
+	s := &advisor{ctx: ctx, p: p, now: now, o: o, left: left, parts: map[[2]uint64]cost.Time{}}
+	s.refused = refusals(p, now)
+	for _, f := range p.Funcs {
+		s.ops += int64(len(f.Body.Ops))
+	}
+	return s
+}
+
+// screened returns the candidates to try. In a model of many equal layers each is tried on one layer first, and those
+// that save too little there, even if each layer saves as much, are done with: they are added to what was tried.
+func (s *advisor) screened() ([]*candidate, error) {
+	list := s.candidates()
+	short, layers := withOneLayer(s.p)
+	if short == nil || s.spend(s.ops<<8) != nil {
+		return list, nil
+	}
+	now, err := estimate(s.ctx, ir.CloneProgram(short), s.o.Compile)
+	if err != nil || now.Estimate == nil {
+		return list, s.ctx.Err()
+	}
+	one := newAdvisor(s.ctx, short, now, s.o, s.left)
+	var rest []*candidate
+	for _, c := range list {
+		before := len(one.out.Tried)
+		if err := one.try(c); err != nil {
+			return nil, err
+		}
+		if len(one.out.Tried) == before { // it fits nothing there, or no work was left
+			rest = append(rest, c)
+			continue
+		}
+		a := one.out.Tried[before]
+		slower := a.Why == errSlower.Error()
+		if saves := (now.CallTime() - a.After) * cost.Time(layers); slower && (a.After == 0 ||
+			saves*100 < s.now.CallTime()*worth) {
+			a.After = 0
+			s.out.Tried = append(s.out.Tried, a)
+			continue
+		}
+		rest = append(rest, c)
+	}
+	s.left = one.left
+	return rest, nil
 }
 
 // weighed is advice that was estimated and not run yet.

@@ -57,7 +57,8 @@ what a call is estimated to take and where the time goes, the changes that make 
 whole model faster, by what they save, the time by kind of operation, and what is on the
 CPU and why. A change is listed only if zinc applied it to the whole model and the
 estimate is smaller; what a rewrite changes was also run and compared, unless that takes
-more than --work, which the line then says. --apply NAME -o FOLDER writes the changed
+more than --work, which the line then says. In a model of many equal layers changes are
+tried on one of them first. --apply NAME -o FOLDER writes the changed
 model. A change after which the model must be trained again says so and comes last. If
 nothing helps, check says what was tried, and what bounds the largest costs.
 
@@ -290,6 +291,7 @@ func (c *checkCommand) place(ctx context.Context, f *compileFlags, path string, 
 	others := reported.Find(m.Program, reported.Options{Records: o.Target.TD != 0})
 	var states *decoder.Source
 	var placed []*compile.Function
+	ranged := slices.ContainsFunc(m.Program.Funcs, func(f *ir.Func) bool { return len(f.Flex.Ranges) > 0 })
 	if decoder.Has(m.Program) && o.Target.TD != 0 && !c.sarif {
 		states = decoder.Of(m.Program, o.Func)
 	}
@@ -318,7 +320,7 @@ func (c *checkCommand) place(ctx context.Context, f *compileFlags, path string, 
 	}
 	if states != nil && rep.Estimate != nil {
 		fs, reports := placed, slices.Clone(rep.Each())
-		if len(o.Shapes) == 0 && c.budgets.compiles() == "" {
+		if ranged && len(o.Shapes) == 0 && c.budgets.compiles() == "" {
 			if err := c.lengths(ctx, f, path, o, &fs, &reports); err != nil {
 				return targetResult{}, "", err
 			}
