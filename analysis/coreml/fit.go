@@ -98,8 +98,8 @@ type kindSamples struct {
 	samples   []sample
 }
 
-// group sorts the observations by operation, in the order of their first appearance: those of operations that have
-// rates of their own in the base, and the others.
+// group sorts the observations by operation, in the order of their first appearance. own have rates in the base, others
+// do not.
 func (f *fitter) group(observed []Observation) (own, others []kindSamples) {
 	index := map[string]int{}
 	var all []kindSamples
@@ -138,8 +138,8 @@ type class struct {
 	about       string // of the interval, for the source
 }
 
-// kind fits the rates of an operation: one, or those of the conditions of the base or of other known rules, or of
-// intervals of a measure. It returns the base's if the estimates follow none.
+// kind fits the rates of an operation: one rate, a rate for each condition of the base or of other known rules, or for
+// each interval of a measure. It returns the base's rates if the estimates follow none.
 func (f *fitter) kind(operation string, all []sample, base []*Rate) []Rate {
 	structures := [][]class{{{samples: all, base: first0(base)}}}
 	for _, rates := range append([][]*Rate{base}, f.known[operation]...) {
@@ -330,8 +330,8 @@ func digits(x float64, n int, round func(float64) float64) float64 {
 // maxRounds bounds the rounds of fitLongest, which end when no observation changes its term.
 const maxRounds = 20
 
-// fitLongest fits times of several terms, of which the longest counts: each observation belongs to the term that is
-// the longest by the rates so far, which begin as the base's.
+// fitLongest fits times of several terms. The longest counts, so each observation belongs to the term that is the
+// longest by the rates so far, which begin as the base's.
 func fitLongest(seen []sample, b Backend, base Times) (Times, float64, bool) {
 	ts := slices.Clone(base)
 	for range maxRounds {
@@ -494,7 +494,7 @@ func between(low, high float64) float64 {
 }
 
 // rest returns the rates of operations that have none of their own in the base: one for all of them, and one for each
-// whose estimates are elsewhere. Then those of the base that were not observed.
+// whose estimates are elsewhere. The base's rates of operations that were not observed come first.
 func (f *fitter) rest(others []kindSamples) (out []Rate) {
 	seen := map[string]bool{"*": true}
 	for _, r := range f.fit.Rules.Rates {

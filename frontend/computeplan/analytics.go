@@ -21,7 +21,7 @@ func isAnalytics(src string) bool {
 	return strings.Contains(src, attrSelected) || strings.Contains(src, attrSupport)
 }
 
-// Program returns the syntax tree of the analytics' MIL text. Types of buffers become those of the tensors in them.
+// Program returns the syntax tree of the analytics' MIL text. A buffer has the type of the tensor in it.
 func Program(file, src string) (*mil.Program, error) {
 	p, list := mil.ParseString(file, plainTypes(src))
 	if list.HasErrors() {

@@ -12,7 +12,7 @@ import (
 	"github.com/zinc-compiler/zinc/internal/shareddir"
 )
 
-// published are the operations of the model of which every published example is a plan.
+// published are the operations of the model that every published example plans.
 var published = []Op{
 	{[]string{"x_1_cast_fp16"}, "pad"},
 	{[]string{"input_3_cast_fp16"}, "conv"},

@@ -15,7 +15,7 @@ func IsAnalytics(src []byte) bool {
 }
 
 // ModelText returns the program of the analytics' MIL text as a model's: without copies between buffers and tensors,
-// and without what Core ML decided. Names are those of the model.
+// and without what Core ML decided. Names are the model's.
 func ModelText(file string, src []byte) ([]byte, error) {
 	text := strings.ReplaceAll(strings.TrimPrefix(string(src), "\ufeff"), borderSuffix, "")
 	p, err := Program(file, text)

@@ -192,7 +192,7 @@ func parseDevice(name string) (Device, bool) {
 	return NoDevice, false
 }
 
-// units are the names of compute units, in the letters of foldKey; the numbers are those of Xcode's report.
+// units are the names of compute units, in the letters of foldKey; the numbers are from Xcode's report.
 var units = map[string]string{
 	"all": "all", "2": "all",
 	"cpuonly": "cpu", "cpu": "cpu", "0": "cpu",
@@ -340,8 +340,8 @@ func (p *Plan) guessUnits() {
 	}
 }
 
-// weigh removes weights that say nothing, and derives those of a dump with estimates: the share of the selected
-// backend's estimate in the sum over the operations of the function.
+// weigh removes weights that say nothing, and derives the weights of a dump with estimates: the selected backend's
+// estimate over the sum for the operations of the function.
 func (p *Plan) weigh() {
 	sums := map[string]float64{}
 	var all float64
