@@ -80,3 +80,20 @@ func TestEveryProgramOfTestdataHasAReport(t *testing.T) {
 		}
 	}
 }
+
+// TestFP32IsJudgedWhereItIsComputedInFP16 has programs in fp32 about which reports in fp16 say nothing.
+func TestFP32IsJudgedWhereItIsComputedInFP16(t *testing.T) {
+	for path, rule := range map[string]string{
+		"log-softmax/log-softmax-fp32.mil":               "log-softmax",
+		"softmax-long/softmax-fp32.mil":                  "softmax-long",
+		"mask-below-fp16/mask-fp32.mil":                  "mask-below-fp16",
+		"transposed-padding/transposed-padding-fp32.mil": "transposed-padding",
+	} {
+		for _, halves := range []bool{false, true} {
+			fs := Find(open(t, filepath.Join("testdata", "silent", path)).Program, Options{Halves: halves})
+			if got := slices.ContainsFunc(fs, func(f *Finding) bool { return f.Rule == rule }); got != halves {
+				t.Errorf("%s, fp32 in fp16 %t: found is %t, want %t", path, halves, got, halves)
+			}
+		}
+	}
+}

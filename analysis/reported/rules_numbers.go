@@ -19,7 +19,10 @@ const (
 	longRows      = 2048
 )
 
-func half(v *ir.Value) bool { return v.Type.DType == ir.FP16 }
+// half reports whether a value is of fp16 on the engine.
+func (s *search) half(v *ir.Value) bool {
+	return v.Type.DType == ir.FP16 || s.halves && v.Type.DType == ir.FP32
+}
 
 // maskBelowFP16 looks at what is added to the scores of a softmax.
 func maskBelowFP16(s *search, op *ir.Op) string {
@@ -27,7 +30,7 @@ func maskBelowFP16(s *search, op *ir.Op) string {
 	if op.Is(ir.OpScaledDotProductAttention) {
 		v = op.Arg(ir.ParamAttnMask)
 	}
-	if v == nil || !half(v) || !s.beyondHalf(v) {
+	if v == nil || !s.half(v) || !s.beyondHalf(v) {
 		return ""
 	}
 	return fmt.Sprintf("through %s", named(v))
@@ -88,17 +91,17 @@ func below(c *ir.Const) bool {
 	return false
 }
 
-func logSoftmax(_ *search, op *ir.Op) string {
+func logSoftmax(s *search, op *ir.Op) string {
 	x := op.Arg(ir.ParamX)
 	n := normalised(source(x))
-	if e, ok := ir.ArgFloat(op, ir.ParamEpsilon); n < 2 || !half(op.Results[0]) || ok && e >= numerics.MinNormalFP16 {
+	if e, ok := ir.ArgFloat(op, ir.ParamEpsilon); n < 2 || !s.half(op.Results[0]) || ok && e >= numerics.MinNormalFP16 {
 		return ""
 	}
 	return fmt.Sprintf("rows of %d", n)
 }
 
-func softmaxLong(_ *search, op *ir.Op) string {
-	if !half(op.Results[0]) {
+func softmaxLong(s *search, op *ir.Op) string {
+	if !s.half(op.Results[0]) {
 		return ""
 	}
 	n := int64(0)
@@ -142,7 +145,7 @@ func inWords(v *ir.Value, r interval.Interval) string {
 }
 
 func softplusRange(s *search, op *ir.Op) string {
-	if !half(op.Results[0]) {
+	if !s.half(op.Results[0]) {
 		return ""
 	}
 	return s.reaches(op.Arg(ir.ParamX), softplusLimit)
@@ -151,7 +154,7 @@ func softplusRange(s *search, op *ir.Op) string {
 func logSumExpRange(s *search, op *ir.Op) string {
 	x := op.Arg(ir.ParamX)
 	n, out := x.Type.Elems(), op.Results[0].Type.Elems()
-	if !half(op.Results[0]) || n <= 0 || out <= 0 {
+	if !s.half(op.Results[0]) || n <= 0 || out <= 0 {
 		return ""
 	}
 	return s.reaches(x, math.Log(overHalf*float64(out)/float64(n)))
@@ -159,7 +162,7 @@ func logSumExpRange(s *search, op *ir.Op) string {
 
 // logOfExp follows the operand of a logarithm back through sums to an exponential.
 func logOfExp(s *search, op *ir.Op) string {
-	if !half(op.Results[0]) {
+	if !s.half(op.Results[0]) {
 		return ""
 	}
 	v := op.Arg(ir.ParamX)
@@ -186,7 +189,7 @@ func logOfExp(s *search, op *ir.Op) string {
 // productRange judges a product by its range. Rows that add up to 1 do not reach the sum of their bounds.
 func productRange(s *search, op *ir.Op) string {
 	y := op.Results[0]
-	if !half(y) || op.Is(ir.OpMatMul) && probabilities(op) > 0 || !s.bounded(op) {
+	if !s.half(y) || op.Is(ir.OpMatMul) && probabilities(op) > 0 || !s.bounded(op) {
 		return ""
 	}
 	r, ok := s.judged().Computed(y)
@@ -210,7 +213,7 @@ func (s *search) bounded(op *ir.Op) bool {
 
 func sliceRange(s *search, op *ir.Op) string {
 	a, err := ir.SliceAttrs(op)
-	if err != nil || len(a) == 0 || !half(op.Results[0]) {
+	if err != nil || len(a) == 0 || !s.half(op.Results[0]) {
 		return ""
 	}
 	if last := a[len(a)-1]; last.Begin == 0 || last.Begin == ir.Unknown {
@@ -226,7 +229,7 @@ const squareLimit = 255.9
 func squareRange(s *search, op *ir.Op) string {
 	x := op.Arg(ir.ParamX)
 	switch {
-	case !half(op.Results[0]):
+	case !s.half(op.Results[0]):
 		return ""
 	case op.Is(ir.OpMul) && op.Arg(ir.ParamY) != x:
 		return ""
@@ -252,9 +255,9 @@ func (s *search) reduced(v *ir.Value) bool {
 	return false
 }
 
-func nanTest(_ *search, op *ir.Op) string {
+func nanTest(s *search, op *ir.Op) string {
 	x, y := op.Arg(ir.ParamX), op.Arg(ir.ParamY)
-	if x != y || x.Const != nil || !half(x) {
+	if x != y || x.Const != nil || !s.half(x) {
 		return ""
 	}
 	return x.Name + " with itself"

@@ -63,12 +63,12 @@ const (
 )
 
 // weightOf returns the constant fp16 weight of a product, and its outputs; nil if it has none.
-func weightOf(op *ir.Op) (w *ir.Value, outputs int64) {
+func (s *search) weightOf(op *ir.Op) (w *ir.Value, outputs int64) {
 	w = op.Arg(ir.ParamWeight)
 	if op.Is(ir.OpMatMul) {
 		w = op.Arg(ir.ParamY)
 	}
-	if w == nil || w.Const == nil || w.Type.DType != ir.FP16 || w.Type.Elems() <= 0 {
+	if w == nil || w.Const == nil || !s.half(w) || w.Type.Elems() <= 0 {
 		return nil, 0
 	}
 	outputs = w.Type.Shape[0]
@@ -84,8 +84,8 @@ func weightOf(op *ir.Op) (w *ir.Value, outputs int64) {
 	return w, outputs
 }
 
-func dmaNotch(_ *search, op *ir.Op) string {
-	w, outputs := weightOf(op)
+func dmaNotch(s *search, op *ir.Op) string {
+	w, outputs := s.weightOf(op)
 	if w == nil || outputs <= 0 {
 		return ""
 	}
@@ -108,7 +108,7 @@ func dmaNotch(_ *search, op *ir.Op) string {
 // linearHardswish finds x * relu6(x + 3) / 6 of a product of rank 2, in the order of operations that converters write.
 func linearHardswish(s *search, op *ir.Op) string {
 	y := op.Results[0]
-	if y.Type.DType != ir.FP16 || y.Type.Rank() != 2 {
+	if !s.half(y) || y.Type.Rank() != 2 {
 		return ""
 	}
 	for _, r := range s.readers(y) {
@@ -154,10 +154,10 @@ func (s *search) same(v, y *ir.Value) bool {
 		(v.Def.Arg(ir.ParamX).Const != nil || v.Def.Arg(ir.ParamY).Const != nil)
 }
 
-func argmaxChannels(_ *search, op *ir.Op) string {
+func argmaxChannels(s *search, op *ir.Op) string {
 	x := op.Arg(ir.ParamX).Type
 	a, err := ir.AxisAttr(op, ir.ParamAxis, x.Rank())
-	if err != nil || x.Rank() != 4 || x.DType != ir.FP16 || a != 1 || x.Shape[2] == 1 && x.Shape[3] == 1 {
+	if err != nil || x.Rank() != 4 || !s.half(op.Arg(ir.ParamX)) || a != 1 || x.Shape[2] == 1 && x.Shape[3] == 1 {
 		return ""
 	}
 	return fmt.Sprintf("x is %s, axis 1", x)

@@ -80,7 +80,7 @@ func fromState(op *ir.Op) bool {
 
 var scatters = ops{ir.OpScatter, ir.OpScatterAlongAxis, ir.OpScatterND, ir.OpSliceUpdate}
 
-func scatterRank5(_ *search, op *ir.Op) string {
+func scatterRank5(s *search, op *ir.Op) string {
 	v := op.Arg(ir.ParamData)
 	if op.Is(ir.OpSliceUpdate) {
 		if v = op.Arg(ir.ParamX); runtimeOffset(op) == "" {
@@ -88,7 +88,7 @@ func scatterRank5(_ *search, op *ir.Op) string {
 		}
 	}
 	least := int64(smallCache)
-	if half(v) {
+	if s.half(v) {
 		least = smallState
 	}
 	if n := v.Type.Elems(); v.Type.Rank() != 5 || !v.Type.DType.IsFloat() || n >= 0 && n <= least {
@@ -124,10 +124,10 @@ func attentionLargeHeads(s *search) (*ir.Value, string) {
 	return at, fmt.Sprintf("%d of them, with heads of up to %d elements", n, largest)
 }
 
-func attentionLargeQuery(_ *search, op *ir.Op) string {
+func attentionLargeQuery(s *search, op *ir.Op) string {
 	size, _, queries := heads(op)
 	q := op.Arg(ir.ParamQuery)
-	if size <= largeHead || queries < 2 || q.Def == nil || q.Type.DType != ir.FP16 {
+	if size <= largeHead || queries < 2 || q.Def == nil || !s.half(q) {
 		return ""
 	}
 	return fmt.Sprintf("%d queries of %d elements", queries, size)

@@ -106,9 +106,9 @@ func transposedShape(_ *search, op *ir.Op) string {
 	return ""
 }
 
-func transposedPadding(_ *search, op *ir.Op) string {
+func transposedPadding(s *search, op *ir.Op) string {
 	_, _, _, pads, ok := transposedWindow(op)
-	if !ok || op.Results[0].Type.DType != ir.FP16 {
+	if !ok || !s.half(op.Results[0]) {
 		return ""
 	}
 	for i := 0; i+1 < len(pads); i += 2 {
@@ -141,8 +141,8 @@ func averagePoolWidth(_ *search, op *ir.Op) string {
 	return ""
 }
 
-func batchNormRank5(_ *search, op *ir.Op) string {
-	if t := op.Arg(ir.ParamX).Type; t.Rank() == 5 && half(op.Results[0]) {
+func batchNormRank5(s *search, op *ir.Op) string {
+	if t := op.Arg(ir.ParamX).Type; t.Rank() == 5 && s.half(op.Results[0]) {
 		return "x is " + t.String()
 	}
 	return ""

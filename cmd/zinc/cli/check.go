@@ -22,6 +22,7 @@ import (
 	"github.com/zinc-compiler/zinc/internal/jsonform"
 	"github.com/zinc-compiler/zinc/internal/sarif"
 	"github.com/zinc-compiler/zinc/ir"
+	"github.com/zinc-compiler/zinc/passes"
 	"github.com/zinc-compiler/zinc/target"
 	"github.com/zinc-compiler/zinc/transform/reduce"
 )
@@ -288,7 +289,9 @@ func (c *checkCommand) place(ctx context.Context, f *compileFlags, path string, 
 	if c.advises() {
 		source = ir.CloneProgram(m.Program)
 	}
-	others := reported.Find(m.Program, reported.Options{Records: o.Target.TD != 0})
+	others := reported.Find(m.Program, reported.Options{
+		Halves: f.precision == passes.PrecisionFP16, Records: o.Target.TD != 0,
+	})
 	var states *decoder.Source
 	var placed []*compile.Function
 	ranged := slices.ContainsFunc(m.Program.Funcs, func(f *ir.Func) bool { return len(f.Flex.Ranges) > 0 })

@@ -30,6 +30,7 @@ import (
 	"github.com/zinc-compiler/zinc/internal/sarif"
 	"github.com/zinc-compiler/zinc/internal/values"
 	"github.com/zinc-compiler/zinc/ir"
+	"github.com/zinc-compiler/zinc/passes"
 	"github.com/zinc-compiler/zinc/runtime/sim/interp"
 	"github.com/zinc-compiler/zinc/target"
 	"github.com/zinc-compiler/zinc/transform/reduce"
@@ -324,7 +325,9 @@ func (c *lintCommand) lint(ctx context.Context, f *compileFlags, path string, fi
 		return nil, "", err
 	}
 	if first {
-		r.Reported = reported.Find(m.Program, reported.Options{Ranges: ranges})
+		r.Reported = reported.Find(m.Program, reported.Options{
+			Ranges: ranges, Halves: f.precision == passes.PrecisionFP16,
+		})
 	}
 	o := lint.Options{
 		Ranges:  ranges,
