@@ -27,6 +27,23 @@ func (r *Report) CallTime() cost.Time {
 	return sum
 }
 
+// band returns the interval of times that a call is expected to take by the known error of its estimate.
+func (r *Report) band() *cost.Band {
+	t := r.Estimate.apart
+	t[cost.PartDispatch] = r.Estimate.Terms[cost.Dispatch]
+	t[cost.PartCPU] = r.CPU
+	t[cost.PartWork] = r.Estimate.Time - t[cost.PartDispatch]
+	for _, p := range []cost.Part{cost.PartAttention, cost.PartRMSNorm, cost.PartWeights} {
+		t[cost.PartWork] -= t[p]
+	}
+	b := cost.RatesFor(r.Target).Band(&t)
+	return &b
+}
+
+// CallText writes CallTime with its band, as in "11 ms (9.5 to 13, M1)". Every text that states the time of a call has
+// it.
+func (r *Report) CallText() string { return r.Band.Within(r.CallTime()) }
+
 // CallParts divides CallTime by use, the largest part first. Uses that take no time are omitted.
 func (r *Report) CallParts() []CallPart {
 	parts := []CallPart{{UseCPU, r.CPU}}

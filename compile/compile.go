@@ -126,6 +126,7 @@ type unit struct {
 	rep   *Report
 	// assessed are the assessments of the tasks of procs, for a report of every task.
 	assessed [][]*assessment
+	parts    []cost.Part   // of the operations of rep, where it has estimates
 	times    [][]cost.Time // of the tasks of procs, in a trial
 	// shapes are the shapes of its configuration, nil for the default ones.
 	shapes map[string][]int64
@@ -381,7 +382,7 @@ func (d *driver) passOptions() passes.Options {
 		Accept:        d.acceptor.Accept,
 		CanFuse:       lower.CanFuse,
 		CPUTime:       func(op *ir.Op) int64 { return int64(opwork.CPU(op)) },
-		DispatchTime:  func(bytes int64) int64 { return int64(cost.Overhead(d.o.Target) + cost.Handing(bytes)) },
+		DispatchTime:  d.dispatchTime,
 		CallTime:      d.callTime(),
 		PrintAfter:    d.o.PrintAfter,
 		PrintChanged:  d.o.PrintChanged,

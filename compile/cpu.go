@@ -11,6 +11,11 @@ import (
 func times(on *target.Table) *lower.Estimator {
 	return &lower.Estimator{
 		Task:      func(t *td.Task) int64 { return int64(cost.Estimate(t, on).Time) },
-		Constants: func(bytes int64) int64 { return int64(cost.Coefficients(bytes)) },
+		Constants: func(bytes int64) int64 { return int64(cost.Coefficients(bytes, on)) },
 	}
+}
+
+// dispatchTime estimates a dispatch with the given bytes of inputs and of outputs, without its tasks.
+func (d *driver) dispatchTime(in, out int64) int64 {
+	return int64(cost.Overhead(d.o.Target) + cost.Handing(in, out, d.o.Target))
 }

@@ -3,6 +3,7 @@ package compile
 import (
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 
@@ -32,6 +33,8 @@ type Estimate struct {
 	// What the call would take less with these in the compressed forms that the target's hardware reads. zinc writes
 	// none of them.
 	Forms []FormTime `json:"compressed_forms,omitempty"`
+
+	apart cost.PartTimes // of tasks whose estimates have a band of their own
 }
 
 // FormTime is what a compressed form of all dense coefficients would save.
@@ -46,7 +49,7 @@ func (e *Estimate) forms(t *cost.Task, tab *target.Table) {
 	o := Estimate{}
 	for i := range cost.Forms {
 		if f := &cost.Forms[i]; tab.Streams(f.Name) {
-			o.Forms = append(o.Forms, FormTime{f.Name, t.Saves(f)})
+			o.Forms = append(o.Forms, FormTime{f.Name, t.Saves(f, tab)})
 		}
 	}
 	e.mergeForms(&o)
@@ -80,6 +83,9 @@ func (e *Estimate) merge(o *Estimate) {
 	e.L2Peak = max(e.L2Peak, o.L2Peak)
 	e.DenseBytes += o.DenseBytes
 	e.mergeForms(o)
+	for p, t := range o.apart {
+		e.apart[p] += t
+	}
 }
 
 func (e *Estimate) copy() *Estimate {
@@ -111,8 +117,10 @@ func (u *unit) estimate(index map[*ir.Op]int, f *e5.Function) {
 		return // a plan
 	}
 	tab := u.state.Target
-	all := &Estimate{Stages: cost.Stages(), CostOf: tab.CostOf, Known: cost.Known()}
+	all := &Estimate{Stages: cost.Stages(tab), CostOf: cost.RatesOf(tab).Target, Known: cost.Known(tab)}
 	u.rep.Estimate = all
+	ops := slices.SortedFunc(maps.Keys(index), func(a, b *ir.Op) int { return index[a] - index[b] })
+	u.parts = partsOf(ops)
 	u.eachTask(index, func(op, dispatch, _ int, a *assessment) {
 		t := a.cost
 		o, d := &u.rep.Ops[op], &u.rep.DispatchList[dispatch]
@@ -126,6 +134,9 @@ func (u *unit) estimate(index map[*ir.Op]int, f *e5.Function) {
 		d.Tasks++
 		all.add(t)
 		all.forms(&t, tab)
+		if p := u.partOf(op, &t); p != cost.PartWork {
+			all.apart[p] += t.Time
+		}
 	})
 	n := 0
 	for _, c := range chainsOf(f) {
@@ -146,10 +157,11 @@ func (u *unit) estimate(index map[*ir.Op]int, f *e5.Function) {
 // dispatchTime returns the time of inference k of a chain without its tasks.
 func dispatchTime(c *e5.Chain, k int, tab *target.Table) (s cost.Split) {
 	if k > 0 {
-		s[cost.Dispatch] = cost.Chained()
+		s[cost.Dispatch] = cost.Chained(tab)
 		return s
 	}
-	s[cost.Dispatch], s[cost.Hand] = cost.Overhead(tab), cost.Handing(int64(c.Handed))
+	s[cost.Dispatch] = cost.Overhead(tab)
+	s[cost.Hand] = cost.Handing(int64(c.HandedIn), int64(c.HandedOut), tab)
 	return s
 }
 

@@ -46,7 +46,8 @@ func TestEstimatesAddUp(t *testing.T) {
 	}
 	once := cost.Overhead(target.H13) * cost.Time(rep.Dispatches)
 	all := rep.Estimate
-	io := cost.Handing(handedBytes(r))
+	in, out := handedBytes(r)
+	io := cost.Handing(in, out, target.H13)
 	if ops.Time != tasks.Time || ops.Time+once+io != all.Time || dispatches.Time != all.Time ||
 		all.Terms[cost.Dispatch] != once || all.Terms[cost.Hand] != io || io == 0 {
 		t.Errorf("operations %s us, tasks %s, dispatches %s, in all %s", ops.Time, tasks.Time, dispatches.Time,
@@ -133,16 +134,16 @@ func TestConstantsAreCountedForTheirFirstReader(t *testing.T) {
 }
 
 // handedBytes returns the bytes of all surfaces of a pair without states.
-func handedBytes(r *Result) (n int64) {
+func handedBytes(r *Result) (in, out int64) {
 	for _, p := range r.Functions[0].Procedures {
 		for _, s := range p.Inputs {
-			n += s.Size
+			in += s.Size
 		}
 		for _, s := range p.Outputs {
-			n += s.Size
+			out += s.Size
 		}
 	}
-	return n
+	return in, out
 }
 
 // TestStatesAreNotTransferred checks that the surfaces of states do not count as transferred.
@@ -171,10 +172,10 @@ func TestStatesAreNotTransferred(t *testing.T) {
 		}
 		times[state] = r.Report.Estimate.Terms[cost.Hand]
 	}
-	if want := cost.Handing(3 * 128); times[false] != want {
+	if want := cost.Handing(2*128, 128, target.H13); times[false] != want {
 		t.Errorf("two inputs and an output of 128 bytes take %s us, wanted %s", times[false], want)
 	}
-	if want := cost.Handing(2 * 128); times[true] != want {
+	if want := cost.Handing(128, 128, target.H13); times[true] != want {
 		t.Errorf("an input and an output beside a state take %s us, wanted %s", times[true], want)
 	}
 }
@@ -210,7 +211,7 @@ func TestCompressedFormsCountConstantWeights(t *testing.T) {
 		}
 		for _, f := range e.Forms {
 			share := map[string]int64{"palette4": 12, "palette8": 8, "sparse": 7}[f.Form]
-			want := cost.Coefficients(e.DenseBytes * share / 16)
+			want := cost.Coefficients(e.DenseBytes*share/16, target.H13)
 			if d := f.Saves - want; share == 0 || max(d, -d) > cost.Microsecond {
 				t.Errorf("constant %t: %s saves %s us, want %s", constant, f.Form, f.Saves, want)
 			}

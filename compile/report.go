@@ -50,6 +50,8 @@ type Report struct {
 	CPU cost.Time `json:"cpu_us"`
 	// Call is CallTime, for readers of the JSON; absent in a plan, which has no tasks.
 	Call cost.Time `json:"call_us,omitempty"`
+	// Band is the interval of times that a call is expected to take by the known error of Call, absent without it.
+	Band *cost.Band `json:"call_band,omitempty"`
 	// DispatchList has one element per dispatch, in order.
 	DispatchList []Dispatch `json:"dispatch_list,omitempty"`
 	// TaskList has one element per task, procedure by procedure; set only in the report of a function.
@@ -161,6 +163,8 @@ type TaskReport struct {
 	Estimate  *Estimate `json:"estimate,omitempty"` // time of the task
 	// Alone has the time of each term alone; Estimate.Time is the longest of them.
 	Alone cost.Split `json:"alone_us"`
+	// Part is the part of a call whose band the task has.
+	Part cost.Part `json:"-"`
 	// Cases are the recorded programs that contain tasks of the kind, with the words that zinc writes.
 	Cases []string `json:"cases,omitempty"`
 }
@@ -322,10 +326,10 @@ func (d *driver) account(u *unit, f *e5.Function) {
 	r.setCall()
 }
 
-// setCall sets Call where there are estimates.
+// setCall sets Call and its band where there are estimates.
 func (r *Report) setCall() {
 	if r.Estimate != nil {
-		r.Call = r.CallTime()
+		r.Call, r.Band = r.CallTime(), r.band()
 	}
 }
 
@@ -415,6 +419,7 @@ func (u *unit) attest(index map[*ir.Op]int) {
 			OpIndex:   op,
 			Rule:      p.Infos[i].Rule,
 			Kind:      a.kind,
+			Part:      u.partOf(op, &a.cost),
 		}
 		if o := p.Infos[i].Op; o != nil && len(o.Results) > 0 {
 			x.Op = o.Results[0].Name

@@ -210,7 +210,7 @@ func (c *chooser) add(p placement) error {
 		}
 	}
 	if engine {
-		t.least += nanoseconds(c.s.DispatchTime(0))
+		t.least += nanoseconds(c.s.DispatchTime(0, 0))
 	}
 	if k := b.String(); !c.seen[k] && (engine || !c.whole) {
 		c.seen[k] = true

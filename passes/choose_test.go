@@ -25,7 +25,7 @@ const costBandwidth = 16 // bytes per unit of time
 
 func (c *costs) options(place string) passes.Options {
 	name := func(op *ir.Op) string { return op.Results[0].Name }
-	dispatch := func(bytes int64) int64 { return c.dispatch + bytes/costBandwidth }
+	dispatch := func(in, out int64) int64 { return c.dispatch + (in+out)/costBandwidth }
 	return passes.Options{
 		Target: target.H13,
 		Place:  place,
@@ -44,11 +44,13 @@ func (c *costs) options(place string) passes.Options {
 				if st.Unit != ir.Engine {
 					continue
 				}
-				bytes := int64(0)
-				for _, v := range append(append([]*ir.Value(nil), st.Inputs...), st.Outputs...) {
-					bytes += v.Type.Bytes()
+				bytes := func(vs []*ir.Value) (n int64) {
+					for _, v := range vs {
+						n += v.Type.Bytes()
+					}
+					return n
 				}
-				t.Total += dispatch(bytes)
+				t.Total += dispatch(bytes(st.Inputs), bytes(st.Outputs))
 				for _, op := range st.Ops {
 					t.Ops[op] = c.engine[name(op)]
 					t.Total += t.Ops[op]

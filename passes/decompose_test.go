@@ -179,7 +179,7 @@ func TestMergedDecompositionsBecomeTheirOperations(t *testing.T) {
 			}
 			return 1
 		}
-		o.DispatchTime = func(bytes int64) int64 { return 1000 }
+		o.DispatchTime = func(int64, int64) int64 { return 1000 }
 		o.Accept = func(op *ir.Op) (target.Acceptance, error) {
 			if op.Is(ir.OpRelu) { // so that the function needs the CPU
 				return target.Acceptance{}, &target.Refusal{Rule: target.RuleNoLowering}

@@ -26,7 +26,7 @@ var update = flag.Bool("update", false, "rewrite the golden files from what the 
 func options() passes.Options {
 	engine := &lower.Estimator{
 		Task:      func(t *td.Task) int64 { return int64(cost.Estimate(t, target.H13).Time) },
-		Constants: func(bytes int64) int64 { return int64(cost.Coefficients(bytes)) },
+		Constants: func(bytes int64) int64 { return int64(cost.Coefficients(bytes, target.H13)) },
 	}
 	return passes.Options{
 		Target:  target.H13,
@@ -34,7 +34,7 @@ func options() passes.Options {
 		CanFuse: lower.CanFuse,
 		// A dispatch takes 190 us, and the CPU moves a gigabyte per second.
 		CPUTime:      func(op *ir.Op) int64 { return op.Results[0].Type.Bytes() },
-		DispatchTime: func(int64) int64 { return 190_000 },
+		DispatchTime: func(int64, int64) int64 { return 190_000 },
 	}
 }
 

@@ -101,10 +101,10 @@ type Options struct {
 	// CanFuse reports whether e may be fused with lead after the operations before.
 	CanFuse func(lead *ir.Op, before []*ir.Op, e *ir.Op) bool
 
-	// CPUTime and DispatchTime estimate nanoseconds: of an operation on the CPU, and of a dispatch with so many bytes
-	// of inputs and outputs, without its tasks. Times are not compared if they are nil.
+	// CPUTime and DispatchTime estimate nanoseconds: of an operation on the CPU, and of a dispatch
+	// with so many bytes of inputs and of outputs, without its tasks. Times are not compared if they are nil.
 	CPUTime      func(op *ir.Op) int64
-	DispatchTime func(bytes int64) int64
+	DispatchTime func(in, out int64) int64
 	// CallTime lowers a state on which all passes have run, and estimates a call of its function. PlaceAuto compares
 	// placements with it; if it is nil, placement knows only the times of operations lowered alone.
 	CallTime func(s *State) (*CallTime, error)

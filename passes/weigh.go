@@ -90,9 +90,9 @@ type balance struct {
 	engine, cpu []nanoseconds // of operation i
 	// share is the divisor of the time on the engine of the operations of a step that is worth its dispatch.
 	share nanoseconds
-	// handing[i] is what it takes to hand over what is computed before operation i and read from there on, the step's
-	// inputs for 0 and its outputs for the number of operations.
-	handing  []nanoseconds
+	// in[i] is what it takes to hand over to the engine what is computed before operation i and read from there on, the
+	// step's inputs for 0. out[i] is what it takes to hand it back, the step's outputs for the number of operations.
+	in, out  []nanoseconds
 	dispatch nanoseconds
 }
 
@@ -177,9 +177,10 @@ func (s *State) stateValues() map[*ir.Value]bool {
 func (x *weighing) weigh(st *Step) balance {
 	s, n := x.s, len(st.Ops)
 	w := balance{
-		engine:  make([]nanoseconds, n),
-		cpu:     make([]nanoseconds, n),
-		handing: make([]nanoseconds, n+1),
+		engine: make([]nanoseconds, n),
+		cpu:    make([]nanoseconds, n),
+		in:     make([]nanoseconds, n+1),
+		out:    make([]nanoseconds, n+1),
 	}
 	for i, op := range st.Ops {
 		w.engine[i], w.cpu[i] = nanoseconds(op.Alone.Nanos), x.cpu[x.numbers.Op(op)]
@@ -203,11 +204,12 @@ func (x *weighing) weigh(st *Step) balance {
 			alive(v, i+1)
 		}
 	}
-	w.dispatch = nanoseconds(s.DispatchTime(0))
+	w.dispatch = nanoseconds(s.DispatchTime(0, 0))
 	bytes := int64(0)
-	for i := range w.handing {
+	for i := range w.in {
 		bytes += live[i]
-		w.handing[i] = nanoseconds(s.DispatchTime(bytes)) - w.dispatch
+		w.in[i] = nanoseconds(s.DispatchTime(bytes, 0)) - w.dispatch
+		w.out[i] = nanoseconds(s.DispatchTime(0, bytes)) - w.dispatch
 	}
 	return w
 }
@@ -231,10 +233,10 @@ func (w balance) cheapest() []stretch {
 	}
 	// onCPU and onEngine are the least times of the operations so far if the last one is there; stays[i] tells whether
 	// the best way that ends there had operation i-1 on the same unit.
-	onCPU, onEngine := nanoseconds(0), w.dispatch+w.handing[0]
+	onCPU, onEngine := nanoseconds(0), w.dispatch+w.in[0]
 	stays := make([][2]bool, n)
 	for i := range n {
-		leave, enter := onEngine+w.handing[i], onCPU+w.dispatch+w.handing[i]
+		leave, enter := onEngine+w.out[i], onCPU+w.dispatch+w.in[i]
 		stays[i] = [2]bool{i == 0 || onCPU <= leave, i == 0 || onEngine <= enter}
 		if i > 0 {
 			onCPU, onEngine = min(onCPU, leave), min(onEngine, enter)
@@ -242,7 +244,7 @@ func (w balance) cheapest() []stretch {
 		onCPU += w.cpu[i]
 		onEngine += w.engine[i] / share
 	}
-	onEngine += w.handing[n]
+	onEngine += w.out[n]
 	var parts []stretch
 	unit := 0
 	if onEngine < onCPU {
@@ -268,15 +270,17 @@ func (w balance) stretch(begin, end int) stretch {
 		r.engine += w.engine[i]
 		r.cpu += w.cpu[i]
 	}
-	edge := func(at, outer int) {
-		if at == outer {
-			r.engine += w.handing[at]
-		} else {
-			r.cpu += w.handing[at]
-		}
+	// On the CPU, the part reads what the engine hands back before it, and hands over what it reads after it.
+	if begin == 0 {
+		r.engine += w.in[0]
+	} else {
+		r.cpu += w.out[begin]
 	}
-	edge(begin, 0)
-	edge(end, n)
+	if end == n {
+		r.engine += w.out[n]
+	} else {
+		r.cpu += w.in[end]
+	}
 	switch {
 	case begin == 0 && end == n:
 		r.engine += w.dispatch

@@ -18,10 +18,11 @@ func TestCheapest(t *testing.T) {
 			w.cpu = append(w.cpu, nanoseconds(r.IntN(60)))
 		}
 		for range n + 1 {
-			w.handing = append(w.handing, nanoseconds(r.IntN(10)))
+			w.in, w.out = append(w.in, nanoseconds(r.IntN(10))), append(w.out, nanoseconds(r.IntN(10)))
 		}
 		all := uint(1)<<n - 1
-		least := balance{engine: slices.Clone(w.engine), cpu: w.cpu, handing: w.handing, dispatch: w.dispatch}
+		least := w
+		least.engine = slices.Clone(w.engine)
 		if w.cost(0) < w.cost(all) { // worth its dispatch as a whole
 			for i := range least.engine {
 				least.engine[i] /= 2
@@ -59,11 +60,11 @@ func (w balance) cost(onCPU uint) nanoseconds {
 	engine := func(i int) bool { return i >= 0 && i < n && onCPU>>i&1 == 0 }
 	t := nanoseconds(0)
 	for i := range n + 1 {
-		if engine(i) != engine(i-1) {
-			t += w.handing[i]
-		}
-		if engine(i) && !engine(i-1) {
-			t += w.dispatch
+		switch {
+		case engine(i) && !engine(i-1):
+			t += w.dispatch + w.in[i]
+		case engine(i-1) && !engine(i):
+			t += w.out[i]
 		}
 		switch {
 		case i == n:

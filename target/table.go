@@ -43,9 +43,8 @@ type Table struct {
 	Cores        int64 `doc:"cores that kernels are spread over"`
 	SurfaceAlign int64 `doc:"row alignment of a surface in bytes"`
 
-	DispatchFloorUS float64  `doc:"microseconds that a dispatch takes at least"`
-	CostOf          string   `doc:"target on which the costs were measured"`
-	StreamForms     []string `doc:"compressed forms that reach the engine as stored"` // or StreamAll
+	CostOf      string   `doc:"target on which the costs were measured"`
+	StreamForms []string `doc:"compressed forms that reach the engine as stored"` // or StreamAll
 
 	// StateMultiple is what the last dimension of a state must be a multiple of for the vendor's compiler to keep the
 	// state for the engine; 0 where no report states one. On the M4 (h16) a model whose state is 270 wide does not

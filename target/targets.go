@@ -12,7 +12,7 @@ var H13 = &Table{
 	WorkUnit: 128, SmallImage: 8,
 	KernelBytes: 64 << 10, KernelStream: 16 << 20, StreamPixels: 128,
 	Cores: 16, SurfaceAlign: 64,
-	DispatchFloorUS: 190, CostOf: "h13",
+	CostOf:      "h13",
 	StreamForms: []string{"palette4", "palette8", "sparse"},
 	NoCode:      []string{"topk", "argsort"},
 }

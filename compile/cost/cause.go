@@ -1,6 +1,10 @@
 package cost
 
-import "github.com/zinc-compiler/zinc/target"
+import (
+	"sync"
+
+	"github.com/zinc-compiler/zinc/target"
+)
 
 // Cause is what virtual time passes for: a stage of a dispatch, the engine's work, or something that happens once.
 type Cause int
@@ -60,13 +64,10 @@ func (c Cause) Layer() string { return causes[c].layer }
 // Engine reports whether the engine works during the time, and not software.
 func (c Cause) Engine() bool { return causes[c].engine }
 
-// Fixed returns the cause's time in every dispatch, or 0 if the time depends on the program.
-func (c Cause) Fixed() Time {
-	if s := causes[c].stage; s != nil {
-		return Micros(s.Value)
-	}
-	return 0
-}
+// Fixed returns the cause's time in every dispatch of the simulated machine, or 0 if the time depends on the program.
+func (c Cause) Fixed() Time { return simulatedStages()[c] }
+
+var simulatedStages = sync.OnceValue(func() [Causes]Time { return stagesOf(Simulated) })
 
 // Switching returns the time to clear L2 between two processes.
 func Switching(tab *target.Table) Time {

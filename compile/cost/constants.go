@@ -22,44 +22,13 @@ type Grade string
 const (
 	Published Grade = "published" // a measurement of the hardware
 	Recorded  Grade = "recorded"  // follows from programs that the vendor's compiler wrote
-	Fitted    Grade = "fitted"    // to published measurements; others are held out
+	Fitted    Grade = "fitted"    // to published measurements
 	Modelled  Grade = "modelled"  // assumed, without a source
 )
 
-// The constants that are not in the table of a target. All were measured on the M1 or
-// derived from it.
+// The constants that are neither in the table of a target nor fitted (Rates). All were measured on the M1 or derived
+// from it.
 var (
-	peak = Constant{
-		Name:  "peak",
-		Value: 12e12,
-		Unit:  "fp16 operations/s",
-		Source: "published measurement on the M1: slope of ever deeper chains of fused matrix products, two " +
-			"operations a multiply-accumulate, all cores",
-		Known: Published,
-	}
-	tileBandwidth = Constant{
-		Name:  "bandwidth of tensors",
-		Value: 102400e6 / 3,
-		Unit:  "B/s",
-		Source: "the rate at which the vendor's compiler times the bytes of h13's tasks (Header.ExeCycles of " +
-			"recorded tasks, below); 64 bits at 4266 million transfers a second give it",
-		Known: Recorded,
-	}
-	kernelBandwidth = Constant{
-		Name:  "bandwidth of coefficients",
-		Value: 40e9,
-		Unit:  "B/s",
-		Source: "published measurement on the M1: about 40 GB/s effective on large weights; that coefficients of " +
-			"every size get it is assumed",
-		Known: Published,
-	}
-	handBandwidth = Constant{
-		Name:   "bandwidth of inputs and outputs",
-		Value:  5.3e9,
-		Unit:   "B/s",
-		Source: "fitted to three of five published times of one convolution on the M1 (below); the others are held out",
-		Known:  Fitted,
-	}
 	clock = Constant{
 		Name:  "clock",
 		Value: 11e12 / (2 * 16 * 256),
@@ -118,7 +87,7 @@ var (
 		Value: 2,
 		Unit:  "us",
 		Source: "chapter 2: a call takes about 190 us, of which 163 are the submission and 25 the binding; that the " +
-			"rest is the way back to the caller is assumed",
+			"rest of the target's dispatch, here of 190, is the way back to the caller is assumed",
 		Known: Modelled,
 	}
 	powerUp = Constant{
@@ -142,24 +111,19 @@ func l2Rate(t *target.Table) float64 { return float64(t.L2Banks * t.L2Granule) }
 
 // Constants returns every number that the estimates for a target use.
 func Constants(t *target.Table) []Constant {
-	cs := []Constant{
-		peak,
+	cs := append(RatesOf(t).constants(), []Constant{
 		{Name: "cores", Value: float64(t.Cores),
-			Source: "kernels are spread over them; that a task which enables fewer gets their share of the peak is " +
+			Source: "kernels are spread over them; that a task which enables fewer gets their share of the rate is " +
 				"assumed", Known: Modelled},
-		tileBandwidth,
-		kernelBandwidth,
-		handBandwidth,
 		clock,
 		{Name: "L2 bytes per cycle", Value: l2Rate(t), Unit: "B",
 			Source: fmt.Sprintf("%d banks of %d bytes, each one granule per cycle; the rate is assumed", t.L2Banks,
 				t.L2Granule), Known: Modelled},
-		{Name: "dispatch", Value: t.DispatchFloorUS, Unit: "us",
-			Source: "published measurement on the M1: 190 us for each call of a small graph (190 to 230), 98 % of " +
-				"it software",
-			Known: Published},
-	}
-	cs = append(cs, cpuProducts, cpuBandwidth, cpuPeak, cpuCurve)
+		cpuProducts, cpuBandwidth, cpuPeak, cpuCurve,
+		{Name: "CPU: band", Value: cpuBand,
+			Source: "assumed: the factor that the estimate of the CPU may be off by; no time of an M1's CPU is held " +
+				"against it", Known: Modelled},
+	}...)
 	for c := range Cause(Causes) {
 		if s := causes[c].stage; s != nil {
 			cs = append(cs, Constant{
@@ -174,14 +138,36 @@ func Constants(t *target.Table) []Constant {
 	return append(cs, powerUp, clockRamp)
 }
 
+// constants returns the rates as constants.
+func (r *Rates) constants() []Constant {
+	rate := func(name string, value float64, unit, of string, rows int) Constant {
+		c := Constant{Name: name, Value: value, Unit: unit, Known: Fitted}
+		c.Source = fmt.Sprintf("%s; fitted to %d published times of the %s, %d of which determine it", of, r.Points,
+			r.Chip, rows)
+		if rows < 2 {
+			c.Known = Published
+			c.Source = of + "; a published figure or another chip's: it was measured, or too few times determine it"
+		}
+		return c
+	}
+	return []Constant{
+		rate("dispatch", r.Dispatch, "us", "a call without work", r.Rows.Dispatch),
+		rate("rate of inputs", r.In, "B/s", "copying inputs to the engine", r.Rows.In),
+		rate("rate of outputs", r.Out, "B/s", "copying outputs back", r.Rows.Out),
+		rate("rate of DMA", r.DMA, "B/s", "tensors and constants alike", r.Rows.DMA),
+		rate("rate of products", r.Products, "fp16 operations/s", "two operations a multiply-accumulate, all cores",
+			r.Rows.Products),
+	}
+}
+
 // Comparison is one result of comparing the model with data.
 type Comparison struct {
 	With   string
 	Result string
 }
 
-// Comparisons are the errors of the model, in addition to MeasuredGraphs and Families.
-// TestRate and TestRecorded check those with recorded tasks.
+// Comparisons are results of comparing the model with recorded tasks, which TestRate and TestRecorded repeat. The time
+// in a header is the vendor's own estimate, from bytes alone, at a rate that is no rate of the hardware.
 var Comparisons = []Comparison{
 	{
 		"the time in the headers of recorded tasks: bytes",
@@ -194,30 +180,21 @@ var Comparisons = []Comparison{
 	},
 	{
 		"the time in the headers of recorded tasks: order",
-		"of two tasks with different times the same one is longer in 99.4 % of pairs",
-	},
-	{
-		"the time in the headers of recorded tasks: published form",
-		"its rates, task by task and without the dispatch, give 3.8 times the header's time at the median of 80 " +
-			"tasks of 1 us and more",
+		"of two tasks with different times the same one is longer in 99.1 % of pairs",
 	},
 }
 
-// Known is the model's known error, in one line.
-func Known() string {
-	held := MeasuredSpread(false, false)
-	return fmt.Sprintf("an ordering, not a promise: off by %.0f %% at the median of %d published times of the M1 "+
-		"that it was not fitted to, by up to %.0f %%; off by %.2f times at the median of %d recorded tasks, which "+
-		"have the vendor's own estimate; what the CPU does is not in it (docs/cost.md)",
-		100*(held.Median-1), held.Count, 100*(held.P90-1), Families[0].Median, Families[0].Count)
+// Known is the known error of the estimates for a target, in one line.
+func Known(tab *target.Table) string {
+	r := RatesOf(tab)
+	return fmt.Sprintf("an ordering, not a promise: off by %.0f %% at the median and by up to %.0f %% for nine of ten "+
+		"of %d published times of the %s, each left out of the fit; the bands hold %d of all %d; what the CPU does is "+
+		"known worse (docs/cost.md)", 100*r.Median, 100*r.P90, r.Points, r.Chip, r.Held, r.Shown)
 }
 
-// Error says in a few words how far estimates are off, as far as that is known; Known has all of it.
-func Error() string {
-	held, worst := MeasuredSpread(false, false), 1.0
-	for _, r := range measuredRatios(false, false) {
-		worst = max(worst, r, 1/r)
-	}
-	return fmt.Sprintf("Estimate. Engine: half of %d graphs timed on an M1 within %.0f %%, the worst off by %.1f "+
-		"times. CPU: rough.", held.Count, 100*(held.Median-1), worst)
+// Error says in a few words how far estimates for a target are off, as far as that is known; Known has all of it.
+func Error(targetName string) string {
+	r := RatesFor(targetName)
+	return fmt.Sprintf("Estimate. Engine: half of %d graphs timed on an %s within %.0f %%, nine of ten within "+
+		"%.0f %%. CPU: rough.", r.Points, r.Chip, 100*r.Median, 100*r.P90)
 }

@@ -89,6 +89,7 @@ type Task struct {
 	Dense       int64 // of them, coefficients of products that are constants stored as fp16, zeros included
 	L2Bytes     int64 // into and out of L2
 	L2End       int64 // first byte of L2 after those that the registers name
+	Weighty     bool  // a convolution of PartWeights
 	// Alone has the time of each term alone; Dispatch is zero.
 	Alone  Split
 	Time   Time // the largest of them
@@ -99,8 +100,8 @@ type Task struct {
 // Bytes returns the bytes that DMA moves.
 func (t *Task) Bytes() int64 { return t.TileBytes + t.KernelBytes }
 
-// Estimate returns the cost of a task: the largest of products at the peak of the enabled cores, DMA bytes at the
-// bandwidth, and L2 bytes at the banks' rate.
+// Estimate returns the cost of a task: the largest of products at the rate of the enabled cores, DMA bytes at the rate
+// of the DMA, and L2 bytes at the banks' rate.
 func Estimate(t *td.Task, tab *target.Table) Task {
 	if t.On(td.TDSkip) {
 		return Task{Bound: L2} // nothing moves
@@ -117,10 +118,9 @@ func Estimate(t *td.Task, tab *target.Table) Task {
 		e.Dense = e.KernelBytes
 	}
 	e.L2End = min(e.L2End, tab.L2Bytes)
-	cores := min(float64(tab.Cores), math.Exp2(float64(t.Get(td.ActiveNE))))
-	e.Alone[Products] = seconds(float64(e.MACs) * 2 / (peak.Value * cores / float64(tab.Cores)))
-	e.Alone[DMA] = seconds(float64(e.TileBytes)/tileBandwidth.Value + float64(e.KernelBytes)/kernelBandwidth.Value)
-	e.Alone[L2] = seconds(float64(e.L2Bytes) / (l2Rate(tab) * clock.Value))
+	w := e.work(t)
+	e.Alone = w.Times(RatesOf(tab), tab)
+	e.Weighty = t.Multiplies() && t.Extent(td.Hout) > 1 && t.Extent(td.Wout) > 1 && e.KernelBytes > 2*e.L2Bytes
 	e.Bound = e.Alone.Binding()
 	if e.Bound == Dispatch {
 		e.Bound = L2 // nothing moves
@@ -147,11 +147,28 @@ var Forms = []Form{
 	{Name: "sparse", Doc: "sparse with half of them zero", Bits: 1 + 16/2}, // a mask, and every second one
 }
 
-// Saves is how much less time the task would take with its dense coefficients in a form.
-func (e *Task) Saves(f *Form) Time {
-	less := e.Dense - e.Dense*f.Bits/16
-	dma := seconds(float64(e.TileBytes)/tileBandwidth.Value + float64(e.KernelBytes-less)/kernelBandwidth.Value)
-	return e.Time - max(e.Alone[Products], dma, e.Alone[L2])
+// Saves is how much less time the task would take on a target with its dense coefficients in a form.
+func (e *Task) Saves(f *Form, tab *target.Table) Time {
+	w := TaskWork{TileBytes: e.TileBytes, KernelBytes: e.KernelBytes - (e.Dense - e.Dense*f.Bits/16)}
+	less := e.Alone
+	less[DMA] = w.Times(RatesOf(tab), tab)[DMA]
+	return e.Time - less[less.Binding()]
+}
+
+// WorkOf returns what a task moves and computes.
+func WorkOf(t *td.Task, tab *target.Table) TaskWork {
+	e := Estimate(t, tab)
+	return e.work(t)
+}
+
+func (e *Task) work(t *td.Task) TaskWork {
+	return TaskWork{
+		MACs:        e.MACs,
+		TileBytes:   e.TileBytes,
+		KernelBytes: e.KernelBytes,
+		L2Bytes:     e.L2Bytes,
+		Cores:       1 << min(t.Get(td.ActiveNE), 8),
+	}
 }
 
 // macs returns the number of products of a multiply task.
@@ -197,28 +214,3 @@ type Stage struct {
 	Name string `json:"name"` // name of the stage
 	Time Time   `json:"us"`   // time of the stage
 }
-
-// Stages returns the times of the stages of a dispatch besides the engine's tasks; they add up to the target's
-// DispatchFloorUS. Only the M1's stages are known.
-func Stages() []Stage {
-	var out []Stage
-	for c := range Cause(Causes) {
-		if t := c.Fixed(); t != 0 {
-			out = append(out, Stage{c.String(), t})
-		}
-	}
-	return out
-}
-
-// Chained returns the time of a dispatch that the firmware starts after another one without the host, besides its
-// tasks: the engine starts again, and nothing else happens (modelled).
-func Chained() Time { return Start.Fixed() }
-
-// Handing returns the time to pass the inputs of a dispatch to the engine and its outputs back, in bytes.
-func Handing(bytes int64) Time { return seconds(float64(max(0, bytes)) / handBandwidth.Value) }
-
-// Coefficients returns the time to load coefficients of the given number of bytes.
-func Coefficients(bytes int64) Time { return seconds(float64(max(0, bytes)) / kernelBandwidth.Value) }
-
-// Overhead returns the sum of the stages.
-func Overhead(tab *target.Table) Time { return Micros(tab.DispatchFloorUS) }

@@ -36,10 +36,11 @@ func TestEstimateMatchesTermsComputedByHand(t *testing.T) {
 	if base.MACs != macs || base.TileBytes != tile || base.KernelBytes != lane || base.Bytes() != tile+lane {
 		t.Errorf("%+v, want %d products, %d and %d bytes", base, macs, tile, lane)
 	}
-	if want := Time(math.Ceil(macs * 2 / 12e12 * 1e9)); base.Alone[Products] != want {
+	r := RatesOf(target.H13)
+	if want := Time(math.Ceil(macs * 2 / r.Products * 1e9)); base.Alone[Products] != want {
 		t.Errorf("products take %s us, want %s", base.Alone[Products], want)
 	}
-	if want := Time(math.Ceil((tile/(102400e6/3) + lane/40e9) * 1e9)); base.Alone[DMA] != want || base.Time != want ||
+	if want := Time(math.Ceil((tile + lane) / r.DMA * 1e9)); base.Alone[DMA] != want || base.Time != want ||
 		base.Bound != DMA {
 		t.Errorf("DMA takes %s us, want %s; %s binds in %s us", base.Alone[DMA], want, base.Bound, base.Time)
 	}
@@ -84,18 +85,102 @@ func TestEstimateMatchesTermsComputedByHand(t *testing.T) {
 	}
 }
 
-// TestStagesAddUpToADispatch includes the time that is not in the table of stages.
+// TestStagesAddUpToADispatch checks it for every target, and that the published stages add up to the published 190 us.
 func TestStagesAddUpToADispatch(t *testing.T) {
+	published := 0.0
+	for c := range causes {
+		if s := causes[c].stage; s != nil {
+			published += s.Value
+		}
+	}
+	if math.Abs(published-190) > 1e-9 {
+		t.Errorf("the published stages add up to %g us", published)
+	}
 	for _, tab := range target.All {
 		sum := Time(0)
-		for _, s := range Stages() {
+		for _, s := range Stages(tab) {
 			if s.Time <= 0 || s.Name == "" {
 				t.Errorf("%s: stage %+v", tab.Name, s)
 			}
 			sum += s.Time
 		}
-		if sum != Overhead(tab) || sum != 190*Microsecond {
+		if sum != Overhead(tab) {
 			t.Errorf("%s: stages add up to %s us, a dispatch takes %s", tab.Name, sum, Overhead(tab))
+		}
+	}
+}
+
+func TestTargetsWithMeasuredChipsHaveTheirOwnRates(t *testing.T) {
+	for name, chip := range map[string]string{"h13": "M1", "h13g": "M1 Max", "h14g": "M2 Pro", "h16": "M4",
+		"h17s": "M5 Pro", "h18": "M6", "h11": "M1", "h15": "M1"} {
+		if got := RatesFor(name).Chip; got != chip {
+			t.Errorf("%s has the rates of the %s, want the %s", name, got, chip)
+		}
+	}
+}
+
+func TestBandsAddUpTheirParts(t *testing.T) {
+	r := &Rates{Chip: "M9", Bands: [Parts]Factors{{.5, 2}, {.9, 1.2}, {.5, 1}, {1, 10}, {.1, 4}, {}}}
+	for _, c := range []struct {
+		parts     PartTimes
+		low, high Time
+		text      string
+	}{
+		{PartTimes{200_000, 50_000}, 125_000, 500_000, "250 us (130 to 500, M9)"},
+		{PartTimes{200_000, 800_000}, 900_000, 1_200_000, "1 ms (0.9 to 1.2, M9)"},
+		{PartTimes{200_000, 800_000, 1_000_000}, 1_400_000, 2_200_000, "2 ms (1.4 to 2.2, M9)"},
+		{PartTimes{200_000, 800_000, 0, 100_000, 300_000}, 1_030_000, 3_400_000, "1.4 ms (1 to 3.4, M9)"},
+		{PartTimes{PartCPU: 900_000}, 300_000, 2_700_000, "900 us (300 to 2700, M9)"},
+		{PartTimes{PartCPU: 11_300_000_000}, 3_766_666_667, 33_900_000_000, "11.3 s (3.8 to 34, M9)"},
+		{PartTimes{}, 0, 0, "0 ns (0 to 0, M9)"},
+	} {
+		b, sum := r.Band(&c.parts), Time(0)
+		for _, x := range c.parts {
+			sum += x
+		}
+		if b != (Band{c.low, c.high, "M9"}) || b.Within(sum) != c.text {
+			t.Errorf("%v: %+v, %q; want %d to %d, %q", c.parts, b, b.Within(sum), c.low, c.high, c.text)
+		}
+	}
+	if got := (*Band)(nil).Within(5000); got != "5 us" {
+		t.Errorf("a time without a band is %q", got)
+	}
+}
+
+// TestPointsAreWithinTheErrorsOfTheirChips checks that the tables agree, and that estimates and bands are as good as
+// they must be.
+func TestPointsAreWithinTheErrorsOfTheirChips(t *testing.T) {
+	shown, held := 0, 0
+	for i := range Chips {
+		r := &Chips[i]
+		points, apart := 0, 0
+		for _, p := range Points {
+			if p.Chip != r.Chip {
+				continue
+			}
+			points++
+			if p.Apart {
+				apart++
+			}
+			if p.Low > p.Estimate || p.High < p.Estimate || p.Low <= 0 {
+				t.Errorf("%s, %s: the band from %g to %g is not around %g", p.Chip, p.Graph, p.Low, p.High, p.Estimate)
+			}
+		}
+		if points != r.Shown || points-apart != r.Points {
+			t.Errorf("%s: %d points, %d of them apart, and the table says %d and %d", r.Chip, points, apart, r.Shown,
+				r.Shown-r.Points)
+		}
+		shown, held = shown+r.Shown, held+r.Held
+	}
+	if share := float64(held) / float64(shown); share < .8 || share > .95 {
+		t.Errorf("the bands hold %.0f %% of the points, want 80 to 95", 100*share)
+	}
+	for chip, limit := range map[string][2]float64{"M1": {.1, .2}, "M1 Max": {.12, .35}} {
+		for _, r := range Chips {
+			if r.Chip == chip && (r.Median > limit[0] || r.P90 > limit[1]) {
+				t.Errorf("%s: left out, off by %.1f %% at the median and %.1f %% for nine of ten", chip, 100*r.Median,
+					100*r.P90)
+			}
 		}
 	}
 }

@@ -8,7 +8,9 @@
 // times are whole nanoseconds and their sums are exact; the largest term is the bottleneck, the earlier one of equals.
 // Every constant is stated once, with its source (Constants).
 //
-// An estimate is an ordering, not a promise: Known states the error of the comparison with MeasuredGraphs and
-// Families, which tests repeat. Work on the CPU is in no estimate of tasks: CPU estimates it apart and coarsely,
-// to choose where operations run.
+// An estimate is an ordering, not a promise. The constants of Chips are fitted to published times (Points), and the
+// error of the estimates of points that were left out of the fit is the Band of a call. Work on the CPU is in no
+// estimate of tasks: CPU estimates it apart and coarsely, to choose where operations run.
 package cost
+
+//go:generate go run ./fit -write .

@@ -6,10 +6,8 @@ import (
 	"math"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
-	"strings"
 	"testing"
 
 	"github.com/zinc-compiler/zinc/internal/shareddir"
@@ -77,6 +75,10 @@ func recorded(t *testing.T) (programs []program) {
 	return programs
 }
 
+// headerRate is the rate at which the vendor's compiler times the bytes of a task in its header, in bytes per second:
+// 64 bits at 4266 million transfers a second. It is no rate of the hardware.
+const headerRate = 102400e6 / 3
+
 // bytesOf are the bytes that the vendor's compiler times a task by.
 func bytesOf(x *td.Task) int64 {
 	e := Estimate(x, target.H13)
@@ -109,18 +111,18 @@ func TestRate(t *testing.T) {
 				continue
 			}
 			tasks++
-			if math.Floor(bytes/tileBandwidth.Value*1e6) == us {
+			if math.Floor(bytes/headerRate*1e6) == us {
 				same++
 			}
 		}
 	}
-	if tileBandwidth.Value <= low || tileBandwidth.Value > high {
+	if headerRate <= low || headerRate > high {
 		t.Errorf("the fitted half has the rate from %.5g to %.5g B/s, the constant is %.5g", low, high,
-			tileBandwidth.Value)
+			headerRate)
 	}
 	compared(t, fmt.Sprintf("one half of the programs, by name, has the rate of bytes between %.2f and %.2f GB/s "+
 		"(%d tasks left out), the constant is %.2f; with it %d of %d tasks of the other half have the header's time",
-		low/1e9, high/1e9, len(odd), tileBandwidth.Value/1e9, same, tasks))
+		low/1e9, high/1e9, len(odd), headerRate/1e9, same, tasks))
 }
 
 // compared looks for what was found among Comparisons.
@@ -132,15 +134,12 @@ func compared(t *testing.T, got string) {
 	}
 }
 
-// TestRecorded holds the estimates against the time that the header of each
-// recorded task states, the vendor's own estimate, and prints how far they are
-// apart. Comparisons and Families must say the same.
+// TestRecorded compares the estimates with the time that the header of each recorded task states, the vendor's own
+// estimate, and prints where its bytes do not give it.
 func TestRecorded(t *testing.T) {
 	type pair struct{ est, word float64 }
 	var pairs []pair
 	all, agree := 0, 0
-	by := map[string][]float64{}
-	var form []float64 // of the published form, without its dispatch, by the header
 	for _, p := range recorded(t) {
 		for k, x := range p.tasks {
 			e := Estimate(x, target.H13)
@@ -155,15 +154,7 @@ func TestRecorded(t *testing.T) {
 			if e.L2End <= 0 || e.L2End > target.H13.L2Bytes || e.Time <= 0 {
 				t.Errorf("%s task %d: %+v", p.name, k, e)
 			}
-			us := float64(e.Time) / float64(Microsecond)
-			pairs = append(pairs, pair{us, float64(word)})
-			if word > 0 {
-				r := us / (float64(word) + .5) // the word is cut to whole microseconds
-				by[p.family] = append(by[p.family], r)
-				form = append(form, max(2*float64(e.MACs)/3.25e12,
-					float64(e.Bytes())/9e9)*1e6/(float64(word)+.5))
-				by[allFamilies] = append(by[allFamilies], r)
-			}
+			pairs = append(pairs, pair{float64(e.Time), float64(word)})
 		}
 	}
 	same, other := 0, 0
@@ -180,57 +171,4 @@ func TestRecorded(t *testing.T) {
 	compared(t, fmt.Sprintf("the DMA bytes give the header's time at 34.13 GB/s in %d of %d tasks", agree, all))
 	compared(t, fmt.Sprintf("of two tasks with different times the same one is longer in %.1f %% of pairs",
 		100*float64(same)/float64(same+other)))
-	slices.Sort(form)
-	compared(t, fmt.Sprintf("its rates, task by task and without the dispatch, give %.1f times the header's time "+
-		"at the median of %d tasks of 1 us and more", form[(len(form)-1)/2], len(form)))
-	var names []string
-	for n := range by {
-		names = append(names, n)
-	}
-	slices.Sort(names)
-	var got []Family
-	for _, n := range names {
-		rs := slices.Clone(by[n])
-		slices.Sort(rs)
-		s := spread(rs)
-		s.Median, s.P90 = math.Round(100*s.Median)/100, math.Round(100*s.P90)/100
-		got = append(got, Family{n, s, math.Round(100*rs[(len(rs)-1)/2]) / 100})
-	}
-	if !slices.Equal(got, Families) {
-		t.Errorf("Families must be\n%s", literal(got))
-	}
-}
-
-func literal(fs []Family) string {
-	var b strings.Builder
-	for _, f := range fs {
-		fmt.Fprintf(&b, "\t{%q, Spread{%d, %g, %g}, %g},\n", f.Name, f.Count, f.Median, f.P90, f.Ratio)
-	}
-	return b.String()
-}
-
-// TestKnown: the line that reports carry has the figures of docs/cost.md.
-func TestKnown(t *testing.T) {
-	page, err := os.ReadFile("../../docs/cost.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	row := regexp.MustCompile(`all (\d+) held out \| +\| +\| median (\d+) %, 90 % of graphs within (\d+) %`)
-	m := row.FindSubmatch(page)
-	if m == nil {
-		t.Fatalf("docs/cost.md has no row %s", row)
-	}
-	all := regexp.MustCompile(`\| all \| (\d+) \| [\d.]+ \| ([\d.]+) \|`).FindSubmatch(page)
-	if all == nil {
-		t.Fatal("docs/cost.md has no row of all families")
-	}
-	for _, want := range []string{
-		fmt.Sprintf("off by %s %% at the median of %s published times", m[2], m[1]),
-		fmt.Sprintf("by up to %s %%", m[3]),
-		fmt.Sprintf("off by %s times at the median of %s recorded tasks", all[2], all[1]),
-	} {
-		if !strings.Contains(Known(), want) {
-			t.Errorf("%q has no %q", Known(), want)
-		}
-	}
 }

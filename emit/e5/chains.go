@@ -14,9 +14,9 @@ const (
 // casts that pass a surface on are between them.
 type Chain struct {
 	Inferences []int // indices of the operations, counted through the blocks
-	// Handed is the number of bytes of the surfaces that the host fills before the chain and empties after it. Surfaces
-	// of states stay where they are, and are not counted.
-	Handed uint64
+	// HandedIn and HandedOut are the bytes of the surfaces that the host fills before the chain, and of those that it
+	// empties after it. Surfaces of states stay where they are, and are not counted.
+	HandedIn, HandedOut uint64
 }
 
 // Passes returns the casts that move nothing, by index of the operation: both operands are surfaces of one layout, and
@@ -72,12 +72,16 @@ func (f *Function) Chains() []Chain {
 		c.Inferences = append(c.Inferences, i)
 		ports[0] += len(op.Inputs)
 		ports[1] += len(op.Outputs)
-		for _, id := range slices.Concat(op.Inputs, op.Outputs) {
-			if p := &f.Operands[id].Port; handed[p.Name] && !surfaces[p.Name] {
-				surfaces[p.Name] = true
-				c.Handed += p.ByteSize
+		add := func(sum *uint64, ids []uint32) {
+			for _, id := range ids {
+				if p := &f.Operands[id].Port; handed[p.Name] && !surfaces[p.Name] {
+					surfaces[p.Name] = true
+					*sum += p.ByteSize
+				}
 			}
 		}
+		add(&c.HandedIn, op.Inputs)
+		add(&c.HandedOut, op.Outputs)
 	})
 	return out
 }

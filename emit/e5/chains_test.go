@@ -44,8 +44,10 @@ func TestChainsEndWhereTheHostHasWork(t *testing.T) {
 	f := linked(direct)
 	row := size(f, 1)
 	got := f.Chains()
-	if len(got) != 1 || !slices.Equal(got[0].Inferences, []int{2, 4, 6}) || got[0].Handed != 3*row {
-		t.Errorf("%+v, want one chain of three inferences that the host hands %d bytes", got, 3*row)
+	in, out := got[0].HandedIn, got[0].HandedOut
+	if len(got) != 1 || !slices.Equal(got[0].Inferences, []int{2, 4, 6}) || in != 2*row || out != row {
+		t.Errorf("%+v, want one chain of three inferences that the host hands %d bytes, and takes %d from", got, 2*row,
+			row)
 	}
 	if p := f.Passes(); len(p) != 2 || !p[3] || !p[5] {
 		t.Errorf("casts that pass surfaces on are %v, want 3 and 5", p)
@@ -56,8 +58,10 @@ func TestChainsEndWhereTheHostHasWork(t *testing.T) {
 		direct(f, mid, to)
 	})
 	got = f.Chains()
-	if len(got) != 2 || len(got[0].Inferences) != 2 || got[0].Handed != 2*row || got[1].Handed != 3*row {
-		t.Errorf("%+v, want two chains with %d and %d bytes", got, 2*row, 3*row)
+	want := [2][2]uint64{{row, row}, {2 * row, row}}
+	if len(got) != 2 || len(got[0].Inferences) != 2 ||
+		[2][2]uint64{{got[0].HandedIn, got[0].HandedOut}, {got[1].HandedIn, got[1].HandedOut}} != want {
+		t.Errorf("%+v, want two chains with %d bytes in and out", got, want)
 	}
 	f = linked(func(f *Function, from, to uint32) { // another layout
 		f.Operands[to].Desc.Stride[0] *= 2

@@ -16,6 +16,9 @@ type Figure struct {
 	Unit string  `json:"unit,omitempty"` // unit of a and b
 	A    float64 `json:"a"`              // figure of the first side
 	B    float64 `json:"b"`              // figure of the second side
+	// The bands of a and b, if they are times of a call.
+	ABand *cost.Band `json:"a_band,omitempty"` // times that a's known error allows
+	BBand *cost.Band `json:"b_band,omitempty"` // times that b's known error allows
 }
 
 // figures compares what a call of every function takes, by the model of package cost; nil if a side has no estimate.
@@ -28,6 +31,7 @@ func figures(a, b *Side) []Figure {
 	var out []Figure
 	add := func(name, unit string, a, b float64) { out = append(out, Figure{Name: name, Unit: unit, A: a, B: b}) }
 	add("time of a call", "us", us(x.CallTime()), us(y.CallTime()))
+	out[0].ABand, out[0].BBand = x.Band, y.Band
 	add("time of the CPU", "us", us(x.CPU), us(y.CPU))
 	add("cycles of the engine", "", float64(x.Estimate.Cycles), float64(y.Estimate.Cycles))
 	add("DMA", "bytes", float64(x.Estimate.DMABytes), float64(y.Estimate.DMABytes))
@@ -52,11 +56,13 @@ func (f *Figure) change() string {
 	return fmt.Sprintf("%+.3g %%", change)
 }
 
-// number is one side of a figure.
-func (f *Figure) number(v float64) string {
+// sides are the two sides of the figure.
+func (f *Figure) sides() (a, b string) { return f.number(f.A, f.ABand), f.number(f.B, f.BBand) }
+
+func (f *Figure) number(v float64, band *cost.Band) string {
 	switch f.Unit {
 	case "us":
-		return cost.Micros(v).Short()
+		return band.Within(cost.Micros(v))
 	case "":
 		return fmt.Sprintf("%.0f", v)
 	}
@@ -65,7 +71,8 @@ func (f *Figure) number(v float64) string {
 
 // String is the figure in one line.
 func (f *Figure) String() string {
-	return fmt.Sprintf("%s: %s -> %s (%s)", f.Name, f.number(f.A), f.number(f.B), f.change())
+	a, b := f.sides()
+	return fmt.Sprintf("%s: %s -> %s (%s)", f.Name, a, b, f.change())
 }
 
 // CostLines says which figures differ, a line each; nil if nothing was estimated.

@@ -38,11 +38,11 @@ func TestCostIsThatOfTheReports(t *testing.T) {
 	if err := r.Markdown(&md, TextOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	if !strings.Contains(text.String(), "\ncost: time of a call: 191 us -> ") ||
-		!strings.Contains(md.String(), "\n| time of a call | 191 us | ") {
+	if !strings.Contains(text.String(), "\ncost: time of a call: 213 us (200 to 240, M1) -> ") ||
+		!strings.Contains(md.String(), "\n| time of a call | 213 us (200 to 240, M1) | ") {
 		t.Errorf("the text\n%s\nthe comment\n%s", &text, &md)
 	}
-	if l := r.CostLines(); len(l) == 0 || !strings.HasPrefix(l[0], "time of a call: 191 us -> ") {
+	if l := r.CostLines(); len(l) == 0 || !strings.HasPrefix(l[0], "time of a call: 213 us (200 to 240, M1) -> ") {
 		t.Errorf("the lines are %q", l)
 	}
 	if r := compared(t, a, a, Options{}); len(r.Cost) == 0 || !r.Same {

@@ -52,7 +52,8 @@ func (r *Result) Markdown(w io.Writer, o TextOptions) error {
 		b.WriteString("\n| of a call, estimated | A | B | change |\n| --- | ---: | ---: | ---: |\n")
 		for i := range r.Cost {
 			f := &r.Cost[i]
-			fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", f.Name, f.number(f.A), f.number(f.B), f.change())
+			x, y := f.sides()
+			fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", f.Name, x, y, f.change())
 		}
 	}
 	for i, c := range r.Changes {

@@ -20,6 +20,7 @@ type costAnswer struct {
 	// and reasons are known.
 	Estimated bool      `json:"estimated"`
 	Total     cost.Time `json:"us"`
+	Range     string    `json:"range,omitempty"` // times that the estimate's known error allows, in words
 	Error     string    `json:"error,omitempty"` // of the estimate, in one line
 	// Parts split the total: the terms of package cost, and "cpu".
 	Parts      []costPart     `json:"parts"`
@@ -102,7 +103,10 @@ func costOf(r *compile.Report, statements []statement) *costAnswer {
 		CPUMACs:    r.CPUMACs,
 	}
 	if r.Estimate != nil {
-		c.Error = cost.Error()
+		c.Error = cost.Error(r.Target)
+		if r.Band != nil {
+			c.Range = r.Band.Range(c.Total)
+		}
 		for i, t := range r.Estimate.Terms {
 			c.Parts = append(c.Parts, costPart{cost.Term(i).String(), t})
 		}

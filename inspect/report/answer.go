@@ -60,7 +60,7 @@ func answerTime(b *bytes.Buffer, d *Document) {
 		calls = fmt.Sprintf("a call of each of %d functions", n)
 	}
 	total := r.CallTime()
-	fmt.Fprintf(b, "\n%s %s%s\n%s See docs/cost.md.\n", total.Short(), calls, asFP16(r), cost.Error())
+	fmt.Fprintf(b, "\n%s %s%s\n%s See docs/cost.md.\n", r.CallText(), calls, asFP16(r), cost.Error(r.Target))
 	if d.Exceeds != "" {
 		fmt.Fprintf(b, "No container has room for the program, so its tasks are estimated as parts of several: %s\n",
 			d.Exceeds)

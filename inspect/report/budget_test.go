@@ -26,8 +26,8 @@ func TestJudgeListsTheLargestContributors(t *testing.T) {
 				`"conv3" line 26 16000, conv "conv2" line 21 3072, conv "conv1" line 15 512`}},
 		{report: one, budget: "max-estimate-us", limit: float64(us) / 1000},
 		{report: one, budget: "max-estimate-us", limit: float64(us-1) / 1000,
-			want: []string{`191.049 us a call for h13, --max-estimate-us allows 191.048 us; largest: dispatch 190 us,` +
-				` inputs and outputs 459 ns, conv "conv3" line 26 400 ns`}},
+			want: []string{`212.991 us (200 to 240, M1) a call for h13, --max-estimate-us allows 212.990 us, which ` +
+				`is in that band; largest: dispatch 212 us, inputs and outputs 315 ns, conv "conv3" line 26 253 ns`}},
 		{report: one, budget: "min-engine-macs", limit: 100},
 		{report: many, budget: "min-engine-macs", limit: 50},
 		{report: many, budget: "min-engine-macs", limit: 100,
@@ -36,8 +36,9 @@ func TestJudgeListsTheLargestContributors(t *testing.T) {
 		{report: many, budget: "max-dispatches", limit: 1,
 			want: []string{`function first: 2 dispatches for h13, --max-dispatches allows 1; largest: sin "b" line`}},
 		{report: many, budget: "max-dispatches", limit: 2},
-		{report: many, budget: "max-estimate-us", limit: 150, want: []string{"function first: 411 us a call",
-			"function second: 190 us a call"}},
+		{report: many, budget: "max-estimate-us", limit: 150, want: []string{
+			"function first: 450 us (420 to 510, M1) a call",
+			"function second: 212 us (200 to 240, M1) a call for h13, --max-estimate-us allows 150 us; largest"}},
 	} {
 		vs := Judge(c.report, nil, map[string]float64{c.budget: c.limit})
 		if len(vs) != len(c.want) {

@@ -52,7 +52,7 @@ func TestGoToolPprofOpensTheProfile(t *testing.T) {
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	for _, want := range []string{"191.05us", "digits.mil:", "conv conv2 digits.mil:"} {
+	for _, want := range []string{"212.99us", "digits.mil:", "conv conv2 digits.mil:"} {
 		if !strings.Contains(string(out), want) {
 			t.Errorf("no %q in\n%s", want, out)
 		}

@@ -201,7 +201,7 @@ func writeHTML(w io.Writer, d *Document) error {
 		Script:   template.JS(pageScript),
 		Policy:   "sha256-" + base64.StdEncoding.EncodeToString(digest[:]),
 		Data:     drawn(d.Report),
-		Error:    cost.Error(),
+		Error:    cost.Error(d.Report.Target),
 		AsFP16:   asFP16(d.Report),
 		Total:    d.Report.CallTime(),
 		Parts:    uses(d.Report),

@@ -14,6 +14,7 @@ import (
 type finding struct {
 	function string // "" for a value of all functions together
 	value    float64
+	band     *cost.Band // of a time of a call
 	by       []Contributor
 }
 
@@ -37,6 +38,7 @@ func Judge(r, base *compile.Report, limits map[string]float64) []Violation {
 		found := b.find(r)
 		for _, f := range found {
 			v := Violation{Budget: b.ID, Target: r.Target, Value: Number(f.value), Limit: limit, Unit: b.Unit}
+			v.Band = f.band
 			if len(r.Functions) > 0 {
 				v.Function = f.function
 			}
@@ -191,7 +193,11 @@ func findWeights(r *compile.Report) []finding {
 
 // findCall attributes the time of a call to dispatches, copies and operations, wherever they run.
 func findCall(r *compile.Report) []finding {
-	return findTime(r, (*compile.Report).CallTime, (*compile.OpReport).Time)
+	found := findTime(r, (*compile.Report).CallTime, (*compile.OpReport).Time)
+	for i, f := range r.Each() {
+		found[i].band = f.Band
+	}
+	return found
 }
 
 // findEngine attributes the engine's part of a call.

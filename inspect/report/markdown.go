@@ -76,7 +76,7 @@ func writeMarkdown(w io.Writer, d *Document) error {
 	for _, f := range d.Report.Each() {
 		call, engine, cpu := "", "", ""
 		if e := f.Estimate; e != nil {
-			call, engine, cpu = f.CallTime().Short(), e.Time.Short(), f.CPU.Short()
+			call, engine, cpu = f.CallText(), e.Time.Short(), f.CPU.Short()
 		}
 		fmt.Fprintf(&b, "| %s | %d of %d | %s of %s (%.4g %%) | %d | %d | %d | %s | %s | %s |\n", md(f.Function),
 			f.EngineOps, f.EngineOps+f.CPUOps,

@@ -95,7 +95,7 @@ func explore(f *compile.Report) explorerGraph {
 		ID: f.Function, Nodes: []explorerNode{},
 		GroupAttributes: map[string]map[string]string{"": {
 			"target": f.Target, "precision": f.Precision, "dispatches": strconv.Itoa(f.Dispatches),
-			"time of a call, estimated": f.CallTime().Short(),
+			"time of a call, estimated": f.CallText(),
 		}},
 	}
 	worst := worstOf(f)

@@ -330,7 +330,7 @@ func TestMarkdownEscapesNames(t *testing.T) {
 			t.Errorf("%q is in\n%s", bad, text)
 		}
 	}
-	for _, want := range []string{"1 budget exceeded", "On the CPU", "Largest costs", "| 191 us |",
+	for _, want := range []string{"1 budget exceeded", "On the CPU", "Largest costs", "| 213 us (200 to 240, M1) |",
 		"ordering, not a promise"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in\n%s", want, text)
@@ -371,7 +371,7 @@ func TestJSONRoundTrips(t *testing.T) {
 	if err := json.Unmarshal([]byte(output(t, "json", d)), &back); err != nil {
 		t.Fatal(err)
 	}
-	if back.Model != "m.mil" || back.Tasks != r.Tasks || back.Estimate.US != 191.049 || back.Estimate.Known == "" ||
+	if back.Model != "m.mil" || back.Tasks != r.Tasks || back.Estimate.US != 212.991 || back.Estimate.Known == "" ||
 		len(back.Violations) != 1 || back.Violations[0].Value != 1 {
 		t.Errorf("%+v", back)
 	}

@@ -37,6 +37,7 @@ type Violation struct {
 	Target       string        `json:"target,omitempty"`       // target for which it was exceeded
 	Function     string        `json:"function,omitempty"`     // if functions are checked separately
 	Value        Number        `json:"value"`                  // value of the program
+	Band         *cost.Band    `json:"band,omitempty"`         // times that the known error of the value allows
 	Unit         string        `json:"unit"`                   // unit of value and base
 	Base         *Number       `json:"base,omitempty"`         // value of the base, if the budget compares with one
 	Growth       *Number       `json:"growth,omitempty"`       // over the base, in per cent or as a difference
@@ -62,6 +63,9 @@ func (v *Violation) String() string {
 		}
 		largest = "largest growth"
 	}
+	if v.Band != nil {
+		value += " (" + v.Band.Range(cost.Micros(float64(v.Value))) + ")"
+	}
 	fmt.Fprintf(&w, "%s%s", value, b.noun(float64(v.Value)))
 	if v.Target != "" {
 		fmt.Fprintf(&w, " for %s", v.Target)
@@ -72,6 +76,9 @@ func (v *Violation) String() string {
 		verb = "requires"
 	}
 	fmt.Fprintf(&w, ", --%s %s %s", v.Budget, verb, limit)
+	if v.Growth == nil && v.Band != nil && v.Band.Holds(v.Limit) {
+		w.WriteString(", which is in that band")
+	}
 	for i, c := range v.Contributors {
 		if i == 0 {
 			fmt.Fprintf(&w, "; %s:", largest)

@@ -30,9 +30,9 @@ type value struct {
 
 // step is one operation.
 type step struct {
-	op   *e5.Operation
-	proc *procedure // of an inference
-	hand int64      // of an inference: bytes that the host fills before it or empties after it
+	op              *e5.Operation
+	proc            *procedure // of an inference
+	handIn, handOut int64      // of an inference: bytes that the host fills before it, and empties after it
 	// then are the inferences that a Dispatcher runs after this one for one submission; chained is set for each of
 	// them.
 	then    []*step
@@ -113,7 +113,7 @@ func (c *chain) port(id uint32) string { return c.fn.Operands[id].Port.Name }
 // link joins the inferences of a chain of the descriptor. A submission has consecutive procedures of the container.
 func (c *chain) link(e *e5.Chain) {
 	first := &c.steps[e.Inferences[0]]
-	first.hand = int64(e.Handed)
+	first.handIn, first.handOut = int64(e.HandedIn), int64(e.HandedOut)
 	last := e.Inferences[len(e.Inferences)-1]
 	for i := e.Inferences[0]; i <= last; i++ {
 		if s := &c.steps[i]; s.cast != nil && !s.cast.shared {
@@ -246,7 +246,7 @@ func (c *chain) step(ctx context.Context, s *step, o *Options, e *engine.Engine)
 	if o.Host == nil {
 		return c.infer(ctx, s, o, e)
 	}
-	if err := o.Host.Bind(s.op.Name, s.hand); err != nil {
+	if err := o.Host.Bind(s.op.Name, s.handIn, s.handOut); err != nil {
 		return err
 	}
 	if err := c.infer(ctx, s, o, e); err != nil {

@@ -97,8 +97,9 @@ type Options struct {
 
 // Host accounts for the host's work of a chain. An error ends the run.
 type Host interface {
-	// Bind is called before an inference. The bytes are its surfaces', without states, which stay where they are.
-	Bind(op string, bytes int64) error
+	// Bind is called before an inference with the bytes of the surfaces that the host fills and of those that it
+	// empties. Surfaces of states stay where they are, and are not counted.
+	Bind(op string, in, out int64) error
 	// Return is called after an inference.
 	Return(op string) error
 	// Cast is called after a cast with the names of its operands, for a surface "port" and the port's name. A cast that

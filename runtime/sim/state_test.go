@@ -97,7 +97,7 @@ func (h *casts) Cast(_, from, to string) error {
 	h.ran = append(h.ran, from+" -> "+to)
 	return nil
 }
-func (h *casts) Bind(string, int64) error        { return nil }
+func (h *casts) Bind(string, int64, int64) error { return nil }
 func (h *casts) Return(string) error             { return nil }
 func (h *casts) Compute(string, cost.Time) error { return nil }
 func (h *casts) since() (ran []string)           { ran, h.ran = h.ran, nil; return ran }

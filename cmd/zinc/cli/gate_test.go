@@ -46,9 +46,9 @@ func TestGate(t *testing.T) {
 		args []string
 		want [5]int // exit statuses, in the order of gated
 	}{
-		{[]string{"--max-estimate-us", "5500"}, [5]int{0, 4, 0, 0, 0}},
+		{[]string{"--max-estimate-us", "4000"}, [5]int{0, 4, 0, 0, 0}},
 		{[]string{"--max-estimate-us", "1"}, [5]int{4, 4, 4, 4, 4}},
-		{[]string{"--max-engine-us", "4150"}, [5]int{0, 4, 4, 0, 0}},
+		{[]string{"--max-engine-us", "2690"}, [5]int{0, 4, 4, 0, 0}},
 		{[]string{"--min-engine-ops", "99%"}, [5]int{0, 4, 0, 4, 4}},
 		{[]string{"--min-engine-macs", "95"}, [5]int{0, 0, 0, 4, 4}},
 		{[]string{"--max-dispatches", "1"}, [5]int{0, 4, 0, 0, 0}},

@@ -177,7 +177,7 @@ func (c *watchCommand) headline(s *compare.Side) error {
 	}
 	time := ""
 	if r.Estimate != nil {
-		time = r.CallTime().Short() + " a call; "
+		time = r.CallText() + " a call; "
 	}
 	return c.printText(answerTints, func(w io.Writer) error {
 		_, err := fmt.Fprintf(w, "%s%s\n", time, r.Line())

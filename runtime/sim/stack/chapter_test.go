@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/zinc-compiler/zinc/compile/cost"
 	"github.com/zinc-compiler/zinc/compile/pair"
 	"github.com/zinc-compiler/zinc/emit/afpp"
 	"github.com/zinc-compiler/zinc/emit/e5"
@@ -132,6 +133,11 @@ func TestProgramExistsInThreeForms(t *testing.T) {
 	}
 }
 
+// longer returns how much longer than the chapter's the fitted dispatch of the simulated machine is.
+func longer() time.Duration {
+	return time.Duration(cost.Overhead(cost.Simulated)) - 190*time.Microsecond
+}
+
 // TestTraceHasTheStagesOfADispatch reads the stages of one dispatch from its trace: the cost of a call is the time from
 // the binding to the completion, about 190 us.
 // Table 2.3.
@@ -180,8 +186,9 @@ func TestTraceHasTheStagesOfADispatch(t *testing.T) {
 			to: "driver ANEDriver::ANE_ProgramSendRequest end", low: us(10), up: us(10)},
 		{stage: "submission, entry to return", from: "driver ANE_ProgramSendRequest",
 			to: "driver ANE_ProgramSendRequest end", low: us(162), up: us(164)},
+		// The chapter measured 190 us on an M1 Max. An M1 takes as much longer to return as its fitted dispatch is.
 		{stage: "the whole call", from: "e5rt e5rt_execution_stream_execute_sync",
-			to: "e5rt e5rt_execution_stream_execute_sync end", low: us(190), up: us(192)},
+			to: "e5rt e5rt_execution_stream_execute_sync end", low: us(190) + longer(), up: us(192) + longer()},
 	} {
 		a, ok := at[s.from]
 		b, ok2 := at[s.to]

@@ -302,11 +302,15 @@ func (c *loadClient) prepare(ctx context.Context, container []byte, task *driver
 	}
 	proc := &prog.Procedures()[0]
 	surfaces := map[string][]byte{}
-	bytes := int64(0)
+	var in, out int64
 	for _, port := range proc.Ports {
-		bytes += int64(port.Size)
+		if port.Output {
+			out += int64(port.Size)
+		} else {
+			in += int64(port.Size)
+		}
 	}
-	if err := room(bytes); err != nil {
+	if err := room(in + out); err != nil {
 		return err
 	}
 	for _, port := range proc.Ports {
@@ -330,7 +334,7 @@ func (c *loadClient) prepare(ctx context.Context, container []byte, task *driver
 		c.want = append(c.want, slices.Clone(b))
 		clear(b)
 	}
-	c.before = time.Duration(cost.Bind.Fixed() + cost.Handing(bytes))
+	c.before = time.Duration(cost.Bind.Fixed() + cost.Handing(in, out, cost.Simulated))
 	return nil
 }
 

@@ -113,8 +113,9 @@ func TestCrowdLosesNothing(t *testing.T) {
 	if killed != l.Kills || len(priorities) != 8 {
 		t.Errorf("%d clients killed, want %d; %d priorities, want 8", killed, l.Kills, len(priorities))
 	}
-	if share := float64(retried) / float64(sent); share < .007 || share > .015 {
-		t.Errorf("%.2f %% of the requests are faulty, want about 1 %%", 100*share)
+	// An end of the firmware repeats every request that it has, so more are repeated than are faulty.
+	if share := float64(retried) / float64(sent); share < .007 || share > .02 {
+		t.Errorf("%.2f %% of the requests are repeated, want about 1 %%", 100*share)
 	}
 }
 

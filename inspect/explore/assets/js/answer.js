@@ -140,7 +140,7 @@ export class Answer {
       el("span", {
         class: "dim",
         textContent: c.estimated
-          ? `a call. ${c.error}`
+          ? `${c.range ? `(${c.range}) ` : ""}a call. ${c.error}`
           : "zinc writes no programs for this target, so only places are known",
       }),
     );

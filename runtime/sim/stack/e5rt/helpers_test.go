@@ -99,11 +99,16 @@ func newBed(t testing.TB, rt *e5rt.Runtime, model string) *bed {
 	check(t, err)
 	prog, err := loader.Read(p.Container)
 	check(t, err)
-	bytes := uint64(0)
+	var in, out uint64
 	for _, port := range prog.Procedures()[0].Ports {
-		bytes += port.Size
+		if port.Output {
+			out += port.Size
+		} else {
+			in += port.Size
+		}
 	}
-	b.own = time.Duration(cost.Bind.Fixed() + cost.Handing(int64(bytes)) + cost.Return.Fixed())
+	handing := cost.Handing(int64(in), int64(out), cost.Simulated)
+	b.own = time.Duration(cost.Bind.Fixed() + handing + cost.Return.Fixed())
 	return b
 }
 

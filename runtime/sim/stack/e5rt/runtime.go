@@ -98,11 +98,11 @@ func (rt *Runtime) spend(c cost.Cause, op string, t cost.Time) (err error) {
 type host struct{ rt *Runtime }
 
 // Bind implements sim.Host.
-func (h host) Bind(op string, bytes int64) error {
+func (h host) Bind(op string, in, out int64) error {
 	if err := h.rt.spend(cost.Bind, op, cost.Bind.Fixed()); err != nil {
 		return err
 	}
-	return h.rt.spend(cost.Handover, op, cost.Handing(bytes))
+	return h.rt.spend(cost.Handover, op, cost.Handing(in, out, cost.Simulated))
 }
 
 // EventCast is the name of a trace event: a cast of a chain that was run.
