@@ -9,7 +9,7 @@ var (
 		Value: 400e9,
 		Unit:  "fp16 operations/s",
 		Source: "fitted to a published observation: the framework leaves a square fp16 product of 384 to the CPU and " +
-			"gives one of 512 to the engine; with the estimates of the engine, rates from 348e9 to 478e9 do so, " +
+			"gives one of 512 to the engine; with the estimates of the engine, rates from 351e9 to 559e9 do so, " +
 			"for a constant second operand and for a live one",
 		Known: Fitted,
 	}
