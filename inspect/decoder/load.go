@@ -21,9 +21,9 @@ type Load struct {
 
 // class is a class of first loads: from a number of tasks in one segment, or in all, on.
 type class struct {
-	name              string
-	largest, tasks    int
-	means, source, do string
+	name           string
+	largest, tasks int
+	means, do      string
 }
 
 // study is the public study of the engines of M4 and M6 from which the figures are.
@@ -38,9 +38,9 @@ const (
 
 // classes are the classes, the longest first.
 var classes = []class{
-	{"may fail", 0, 15849, swapped, study, "cut it with zinc split, and load the parts one after another"},
-	{"minutes", 387, 0, overflowed, study, "cut it with zinc split"},
-	{"seconds", 0, 0, unreported, study, ""},
+	{name: "may fail", tasks: 15849, means: swapped, do: "cut it with zinc split, and load part after part"},
+	{name: "minutes", largest: 387, means: overflowed, do: "cut it with zinc split"},
+	{name: "seconds", means: unreported},
 }
 
 // caveat says how the figures were carried over.
@@ -48,13 +48,13 @@ const caveat = "modelled: the figures are of layers and operations of other mode
 
 // load returns the class of a program.
 func load(r *compile.Report) Load {
-	l := Load{Segments: r.Dispatches + r.CPUCalls, Tasks: r.Tasks, Caveat: caveat}
+	l := Load{Segments: r.Dispatches + r.CPUCalls, Tasks: r.Tasks, Source: study, Caveat: caveat}
 	for i := range r.DispatchList {
 		l.Largest = max(l.Largest, r.DispatchList[i].Tasks)
 	}
 	for _, c := range classes {
 		if c.largest > 0 && l.Largest >= c.largest || c.tasks > 0 && l.Tasks >= c.tasks || c.largest+c.tasks == 0 {
-			l.Class, l.Means, l.Source, l.Advice = c.name, c.means, c.source, c.do
+			l.Class, l.Means, l.Advice = c.name, c.means, c.do
 			break
 		}
 	}
