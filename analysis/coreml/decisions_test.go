@@ -16,14 +16,14 @@ import (
 
 // dumpRow is one operation of a dumped graph.
 type dumpRow struct {
-	model, set, op     string
-	in                 []string // shapes, such as 1x64x32x32
-	out                string
-	supported, chosen  string
-	all                string     // chosen with all units, "-" if that was not dumped
-	attributes, dtypes string     // of estimates only
-	ms                 [3]float64 // engine, bnns, classic_cpu; NaN for none
-	reason             string
+	model, set, op    string
+	in                []string // shapes, such as 1x64x32x32
+	out               string
+	supported, chosen string
+	all               string     // chosen with all units, "-" if that was not dumped
+	attributes        string     // of estimates only
+	ms                [3]float64 // engine, bnns, classic_cpu; NaN for none
+	reason            string
 }
 
 // readDump reads a table of the shared folder with the named columns and divides it into graphs.

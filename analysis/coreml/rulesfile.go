@@ -251,7 +251,7 @@ func (r *Rules) check() error {
 			return nil
 		}
 	}
-	return fmt.Errorf("no rate of any operation on the CPU; want a line: rate, *, -, ...")
+	return fmt.Errorf("no rate of any operation on the CPU; want a line that begins with rate, *, -")
 }
 
 // Write writes the rules as Read reads them.

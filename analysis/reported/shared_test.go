@@ -1,7 +1,6 @@
 package reported
 
 import (
-	"fmt"
 	"path/filepath"
 	"slices"
 	"testing"
@@ -96,6 +95,6 @@ func TestNoFalseAlarms(t *testing.T) {
 			}
 			m.Close()
 		}
-		t.Log(fmt.Sprintf("%s: %d models, %d false alarms, %d findings that are right", folder, models, alarms, known))
+		t.Logf("%s: %d models, %d false alarms, %d findings that are right", folder, models, alarms, known)
 	}
 }
