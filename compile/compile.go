@@ -148,7 +148,7 @@ func Compile(ctx context.Context, p *ir.Program, o Options, to Sink) error {
 	return d.finish()
 }
 
-// codec returns the codec that writes tasks for the target, or an error if zinc has no version of its task descriptor.
+// codec returns the codec that writes tasks for the target, or an error if zinc cannot write its task descriptors.
 func (o *Options) codec() (*td.Codec, error) {
 	if o.Target.TD == 0 {
 		return nil, fmt.Errorf("zinc writes no task descriptors for target %s yet", o.Target.Name)

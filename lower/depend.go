@@ -169,8 +169,9 @@ func sameFetch(d, before *draft) bool {
 	return b.where == byDMA && a.where == byDMA && a.buf == b.buf && a.off == b.off && a.pix == b.pix
 }
 
-// signals marks the tasks for whose end a later one waits, and the results in scratch for which none does, since neural
-// tasks run in turn (dynamic matmuls of 128 rows with 2048 columns, public records).
+// signals marks two kinds of tasks: those whose end a later task waits for, and those whose result in scratch no task
+// waits for. Neural tasks run in turn, so not every reader waits (dynamic matmuls of 128 rows with 2048 columns, public
+// records).
 func (c *schedule) signals() {
 	waits := map[*buffer]bool{}
 	var next *draft // the neural task after d

@@ -99,7 +99,7 @@ func (fc *forecaster) spare() float64 {
 			run = 0
 			continue
 		}
-		run = max(0, run+min(s[ClassicCPU], s[BNNS])-s[Engine])
+		run = max(0, run.plus(min(s[ClassicCPU], s[BNNS]))-s[Engine])
 		best = max(best, run)
 	}
 	if best < 0 {

@@ -110,12 +110,8 @@ func (fc *forecaster) nearLine() []Near {
 	}
 	n := Near{What: fmt.Sprintf("the operations save %.3f ms on the engine: graphs that save %.3f were seen to stay "+
 		"on the CPU, and %.3f to go", net+g.Visit, fc.plan.Rules.Line[0], fc.plan.Rules.Line[1])}
-	w := cheapest(without(fc.program.steps, Engine), &fc.moves)
-	if net <= 0 {
-		w = nil
-	}
-	if w != nil {
-		n.Changed, n.Engine = fc.changes(w)
+	if net > 0 {
+		n.Changed, n.Engine = fc.changes(cheapest(without(fc.program.steps, Engine), &fc.moves))
 	}
 	return []Near{n}
 }

@@ -5,6 +5,7 @@ import (
 	"embed"
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 )
 
@@ -139,17 +140,15 @@ var files embed.FS
 var builtIn = []string{"m4-macos27", "m1-macos14"}
 
 // Names returns the names of the rules that zinc has, the default first.
-func Names() []string { return append([]string(nil), builtIn...) }
+func Names() []string { return slices.Clone(builtIn) }
 
 // Default returns the rules that apply if no others are named.
 func Default() *Rules { return builtInRules(builtIn[0]) }
 
 // Named returns the rules of that name.
 func Named(name string) (*Rules, error) {
-	for _, n := range builtIn {
-		if n == name {
-			return builtInRules(n), nil
-		}
+	if slices.Contains(builtIn, name) {
+		return builtInRules(name), nil
 	}
 	return nil, fmt.Errorf("unknown rules %q; zinc has %s", name, strings.Join(builtIn, ", "))
 }

@@ -2,6 +2,7 @@ package coreml
 
 import (
 	"math"
+	"slices"
 
 	"github.com/zinc-compiler/zinc/ir"
 )
@@ -83,7 +84,7 @@ func (f *features) of(m Measure) float64 {
 	case Intensity:
 		return f.bias / f.moved()
 	case Rows, Depth, Columns, Ragged:
-		return product3(op, m)
+		return extent(op, m)
 	case Batch:
 		return batchMoved(op)
 	}
@@ -113,8 +114,8 @@ func (f *features) window() float64 {
 	return elements(result(f.op)) * product(p.Kernel)
 }
 
-// product3 returns an extent of a matrix product.
-func product3(op *ir.Op, m Measure) float64 {
+// extent returns an extent of a matrix product.
+func extent(op *ir.Op, m Measure) float64 {
 	var rows, depth, columns float64
 	switch op.Def.Operation {
 	case ir.OpLinear:
@@ -179,7 +180,7 @@ func countBytes(op *ir.Op) float64 {
 	skip := uncounted[op.Def.Operation]
 	for i, a := range op.Args {
 		p := &op.Def.Params[i]
-		if len(a) == 0 || pool && p.Name != ir.ParamX || isOneOf(p.Name, skip) {
+		if len(a) == 0 || pool && p.Name != ir.ParamX || slices.Contains(skip, p.Name) {
 			continue
 		}
 		t := a[0].Type
@@ -196,15 +197,6 @@ func poolAttrs(op *ir.Op) (ir.Pool, error) {
 		return ir.Pool{}, nil
 	}
 	return ir.PoolAttrs(op)
-}
-
-func isOneOf(name ir.ParamName, names []ir.ParamName) bool {
-	for _, n := range names {
-		if n == name {
-			return true
-		}
-	}
-	return false
 }
 
 // isGather reports whether an operation picks elements by index.

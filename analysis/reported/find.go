@@ -33,8 +33,8 @@ type Finding struct {
 type Options struct {
 	// Ranges are known ranges of inputs and states, by name.
 	Ranges map[string]lint.Interval
-	// Halves says that what is declared fp32 is computed in fp16.
-	Halves bool
+	// FP16 says that what is declared fp32 is computed in fp16.
+	FP16 bool
 	// Records includes the forms that recorded compilers refused.
 	Records bool
 }
@@ -44,7 +44,7 @@ func Find(p *ir.Program, o Options) []*Finding {
 	places := make([][]Place, len(Rules))
 	for _, f := range p.Funcs {
 		s := &search{
-			fn: f, ranges: o.Ranges, halves: o.Halves, huge: map[*ir.Value]bool{},
+			fn: f, ranges: o.Ranges, asFP16: o.FP16, huge: map[*ir.Value]bool{},
 			convs: map[*ir.Op]int{}, pointwise: map[*ir.Op]int{},
 		}
 		s.run(o.Records, places)
@@ -98,7 +98,7 @@ func key(line, col int32, name string) string {
 type search struct {
 	fn     *ir.Func
 	ranges map[string]lint.Interval
-	halves bool // fp32 is computed in fp16
+	asFP16 bool // fp32 is computed in fp16
 	known  *lint.Known
 	// unbounded are the values that have no known range.
 	unbounded map[*ir.Value]bool

@@ -89,10 +89,10 @@ func TestFP32IsJudgedWhereItIsComputedInFP16(t *testing.T) {
 		"mask-below-fp16/mask-fp32.mil":                  "mask-below-fp16",
 		"transposed-padding/transposed-padding-fp32.mil": "transposed-padding",
 	} {
-		for _, halves := range []bool{false, true} {
-			fs := Find(open(t, filepath.Join("testdata", "silent", path)).Program, Options{Halves: halves})
-			if got := slices.ContainsFunc(fs, func(f *Finding) bool { return f.Rule == rule }); got != halves {
-				t.Errorf("%s, fp32 in fp16 %t: found is %t, want %t", path, halves, got, halves)
+		for _, asFP16 := range []bool{false, true} {
+			fs := Find(open(t, filepath.Join("testdata", "silent", path)).Program, Options{FP16: asFP16})
+			if got := slices.ContainsFunc(fs, func(f *Finding) bool { return f.Rule == rule }); got != asFP16 {
+				t.Errorf("%s, fp32 in fp16 %t: found is %t, want %t", path, asFP16, got, asFP16)
 			}
 		}
 	}

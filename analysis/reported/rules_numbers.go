@@ -15,13 +15,13 @@ const (
 	expLimit      = 11.09 // exp of more is infinite in fp16
 	productLimit  = 32752
 	sliceLimit    = 4094
-	overHalf      = 65520 // rounds to infinity in fp16
+	overFP16      = 65520 // rounds to infinity in fp16
 	longRows      = 2048
 )
 
-// half reports whether a value is of fp16 on the engine.
-func (s *search) half(v *ir.Value) bool {
-	return v.Type.DType == ir.FP16 || s.halves && v.Type.DType == ir.FP32
+// fp16 reports whether a value is of fp16 on the engine.
+func (s *search) fp16(v *ir.Value) bool {
+	return v.Type.DType == ir.FP16 || s.asFP16 && v.Type.DType == ir.FP32
 }
 
 // maskBelowFP16 looks at what is added to the scores of a softmax.
@@ -30,7 +30,7 @@ func maskBelowFP16(s *search, op *ir.Op) string {
 	if op.Is(ir.OpScaledDotProductAttention) {
 		v = op.Arg(ir.ParamAttnMask)
 	}
-	if v == nil || !s.half(v) || !s.beyondHalf(v) {
+	if v == nil || !s.fp16(v) || !s.beyondFP16(v) {
 		return ""
 	}
 	return fmt.Sprintf("through %s", named(v))
@@ -44,9 +44,9 @@ func named(v *ir.Value) string {
 	return v.Name
 }
 
-// beyondHalf reports whether a value has numbers below those of fp16 from a constant, through operations that mask:
+// beyondFP16 reports whether a value has numbers below those of fp16 from a constant, through operations that mask:
 // sums, products with numbers, selections, and those that move or convert.
-func (s *search) beyondHalf(v *ir.Value) bool {
+func (s *search) beyondFP16(v *ir.Value) bool {
 	if r, ok := s.huge[v]; ok {
 		return r
 	}
@@ -75,7 +75,7 @@ func (s *search) beyond(v *ir.Value) bool {
 	hit := false
 	op.Operands(func(p *ir.Param, w *ir.Value) {
 		if !hit && w.Type.DType.IsFloat() && p.Name != ir.ParamCond {
-			hit = s.beyondHalf(w)
+			hit = s.beyondFP16(w)
 		}
 	})
 	return hit
@@ -84,7 +84,7 @@ func (s *search) beyond(v *ir.Value) bool {
 // below reports whether a constant has a number, not NaN, at or below -65520.
 func below(c *ir.Const) bool {
 	for i := range c.Elems() {
-		if c.Float(i) <= -overHalf {
+		if c.Float(i) <= -overFP16 {
 			return true
 		}
 	}
@@ -94,26 +94,20 @@ func below(c *ir.Const) bool {
 func logSoftmax(s *search, op *ir.Op) string {
 	x := op.Arg(ir.ParamX)
 	n := normalised(source(x))
-	if e, ok := ir.ArgFloat(op, ir.ParamEpsilon); n < 2 || !s.half(op.Results[0]) || ok && e >= numerics.MinNormalFP16 {
+	if e, ok := ir.ArgFloat(op, ir.ParamEpsilon); n < 2 || !s.fp16(op.Results[0]) || ok && e >= numerics.MinNormalFP16 {
 		return ""
 	}
 	return fmt.Sprintf("rows of %d", n)
 }
 
 func softmaxLong(s *search, op *ir.Op) string {
-	if !s.half(op.Results[0]) {
+	if !s.fp16(op.Results[0]) {
 		return ""
 	}
-	n := int64(0)
-	if op.Is(ir.OpMatMul) {
-		n = probabilities(op)
-	} else {
-		_, n, _ = heads(op)
+	if n := rowLength(op); n > longRows {
+		return fmt.Sprintf("rows of %d", n)
 	}
-	if n <= longRows {
-		return ""
-	}
-	return fmt.Sprintf("rows of %d", n)
+	return ""
 }
 
 // reaches returns the range of a value in words if it is known and its upper end is above a limit.
@@ -145,7 +139,7 @@ func inWords(v *ir.Value, r interval.Interval) string {
 }
 
 func softplusRange(s *search, op *ir.Op) string {
-	if !s.half(op.Results[0]) {
+	if !s.fp16(op.Results[0]) {
 		return ""
 	}
 	return s.reaches(op.Arg(ir.ParamX), softplusLimit)
@@ -154,15 +148,15 @@ func softplusRange(s *search, op *ir.Op) string {
 func logSumExpRange(s *search, op *ir.Op) string {
 	x := op.Arg(ir.ParamX)
 	n, out := x.Type.Elems(), op.Results[0].Type.Elems()
-	if !s.half(op.Results[0]) || n <= 0 || out <= 0 {
+	if !s.fp16(op.Results[0]) || n <= 0 || out <= 0 {
 		return ""
 	}
-	return s.reaches(x, math.Log(overHalf*float64(out)/float64(n)))
+	return s.reaches(x, math.Log(overFP16*float64(out)/float64(n)))
 }
 
 // logOfExp follows the operand of a logarithm back through sums to an exponential.
 func logOfExp(s *search, op *ir.Op) string {
-	if !s.half(op.Results[0]) {
+	if !s.fp16(op.Results[0]) {
 		return ""
 	}
 	v := op.Arg(ir.ParamX)
@@ -189,7 +183,7 @@ func logOfExp(s *search, op *ir.Op) string {
 // productRange judges a product by its range. Rows that add up to 1 do not reach the sum of their bounds.
 func productRange(s *search, op *ir.Op) string {
 	y := op.Results[0]
-	if !s.half(y) || op.Is(ir.OpMatMul) && probabilities(op) > 0 || !s.bounded(op) {
+	if !s.fp16(y) || op.Is(ir.OpMatMul) && probabilities(op) > 0 || !s.bounded(op) {
 		return ""
 	}
 	r, ok := s.judged().Computed(y)
@@ -213,7 +207,7 @@ func (s *search) bounded(op *ir.Op) bool {
 
 func sliceRange(s *search, op *ir.Op) string {
 	a, err := ir.SliceAttrs(op)
-	if err != nil || len(a) == 0 || !s.half(op.Results[0]) {
+	if err != nil || len(a) == 0 || !s.fp16(op.Results[0]) {
 		return ""
 	}
 	if last := a[len(a)-1]; last.Begin == 0 || last.Begin == ir.Unknown {
@@ -229,7 +223,7 @@ const squareLimit = 255.9
 func squareRange(s *search, op *ir.Op) string {
 	x := op.Arg(ir.ParamX)
 	switch {
-	case !s.half(op.Results[0]):
+	case !s.fp16(op.Results[0]):
 		return ""
 	case op.Is(ir.OpMul) && op.Arg(ir.ParamY) != x:
 		return ""
@@ -257,7 +251,7 @@ func (s *search) reduced(v *ir.Value) bool {
 
 func nanTest(s *search, op *ir.Op) string {
 	x, y := op.Arg(ir.ParamX), op.Arg(ir.ParamY)
-	if x != y || x.Const != nil || !s.half(x) {
+	if x != y || x.Const != nil || !s.fp16(x) {
 		return ""
 	}
 	return x.Name + " with itself"

@@ -68,7 +68,7 @@ func (s *search) weightOf(op *ir.Op) (w *ir.Value, outputs int64) {
 	if op.Is(ir.OpMatMul) {
 		w = op.Arg(ir.ParamY)
 	}
-	if w == nil || w.Const == nil || !s.half(w) || w.Type.Elems() <= 0 {
+	if w == nil || w.Const == nil || !s.fp16(w) || w.Type.Elems() <= 0 {
 		return nil, 0
 	}
 	outputs = w.Type.Shape[0]
@@ -108,7 +108,7 @@ func dmaNotch(s *search, op *ir.Op) string {
 // linearHardswish finds x * relu6(x + 3) / 6 of a product of rank 2, in the order of operations that converters write.
 func linearHardswish(s *search, op *ir.Op) string {
 	y := op.Results[0]
-	if !s.half(y) || y.Type.Rank() != 2 {
+	if !s.fp16(y) || y.Type.Rank() != 2 {
 		return ""
 	}
 	for _, r := range s.readers(y) {
@@ -157,7 +157,7 @@ func (s *search) same(v, y *ir.Value) bool {
 func argmaxChannels(s *search, op *ir.Op) string {
 	x := op.Arg(ir.ParamX).Type
 	a, err := ir.AxisAttr(op, ir.ParamAxis, x.Rank())
-	if err != nil || x.Rank() != 4 || !s.half(op.Arg(ir.ParamX)) || a != 1 || x.Shape[2] == 1 && x.Shape[3] == 1 {
+	if err != nil || x.Rank() != 4 || !s.fp16(op.Arg(ir.ParamX)) || a != 1 || x.Shape[2] == 1 && x.Shape[3] == 1 {
 		return ""
 	}
 	return fmt.Sprintf("x is %s, axis 1", x)

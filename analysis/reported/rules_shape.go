@@ -116,7 +116,7 @@ func rangedInput(s *search) (*ir.Value, string) {
 	}
 	products := false
 	ir.Walk(s.fn, func(op *ir.Op) {
-		products = products || op.Def.Class == ir.Product && s.half(op.Results[0]) && weighted(op)
+		products = products || op.Def.Class == ir.Product && s.fp16(op.Results[0]) && weighted(op)
 	})
 	if !products {
 		return nil, ""
@@ -143,7 +143,7 @@ func flexible(v *ir.Value) string {
 }
 
 func meanFlexible(s *search, op *ir.Op) string {
-	if len(s.fn.Flex.Ranges) == 0 && len(s.fn.Flex.Enums) == 0 || !s.half(op.Results[0]) {
+	if len(s.fn.Flex.Ranges) == 0 && len(s.fn.Flex.Enums) == 0 || !s.fp16(op.Results[0]) {
 		return ""
 	}
 	return flexible(op.Arg(ir.ParamX))

@@ -88,7 +88,7 @@ func scatterRank5(s *search, op *ir.Op) string {
 		}
 	}
 	least := int64(smallCache)
-	if s.half(v) {
+	if s.fp16(v) {
 		least = smallState
 	}
 	if n := v.Type.Elems(); v.Type.Rank() != 5 || !v.Type.DType.IsFloat() || n >= 0 && n <= least {
@@ -127,23 +127,26 @@ func attentionLargeHeads(s *search) (*ir.Value, string) {
 func attentionLargeQuery(s *search, op *ir.Op) string {
 	size, _, queries := heads(op)
 	q := op.Arg(ir.ParamQuery)
-	if size <= largeHead || queries < 2 || q.Def == nil || !s.half(q) {
+	if size <= largeHead || queries < 2 || q.Def == nil || !s.fp16(q) {
 		return ""
 	}
 	return fmt.Sprintf("%d queries of %d elements", queries, size)
 }
 
 func attentionKeys(_ *search, op *ir.Op) string {
-	var keys int64
+	if keys := rowLength(op); keys > mostKeys {
+		return fmt.Sprintf("%d keys", keys)
+	}
+	return ""
+}
+
+// rowLength returns the length of the rows of probabilities that an attention or a matmul sums over, 0 for others.
+func rowLength(op *ir.Op) int64 {
 	if op.Is(ir.OpMatMul) {
-		keys = probabilities(op)
-	} else {
-		_, keys, _ = heads(op)
+		return probabilities(op)
 	}
-	if keys <= mostKeys {
-		return ""
-	}
-	return fmt.Sprintf("%d keys", keys)
+	_, keys, _ := heads(op)
+	return keys
 }
 
 // probabilities returns the length of the rows that softmax normalised and a matmul sums over, 0 if it does not.

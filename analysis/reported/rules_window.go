@@ -108,7 +108,7 @@ func transposedShape(_ *search, op *ir.Op) string {
 
 func transposedPadding(s *search, op *ir.Op) string {
 	_, _, _, pads, ok := transposedWindow(op)
-	if !ok || !s.half(op.Results[0]) {
+	if !ok || !s.fp16(op.Results[0]) {
 		return ""
 	}
 	for i := 0; i+1 < len(pads); i += 2 {
@@ -142,7 +142,7 @@ func averagePoolWidth(_ *search, op *ir.Op) string {
 }
 
 func batchNormRank5(s *search, op *ir.Op) string {
-	if t := op.Arg(ir.ParamX).Type; t.Rank() == 5 && s.half(op.Results[0]) {
+	if t := op.Arg(ir.ParamX).Type; t.Rank() == 5 && s.fp16(op.Results[0]) {
 		return "x is " + t.String()
 	}
 	return ""

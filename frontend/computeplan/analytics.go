@@ -156,7 +156,7 @@ func (r *analyticsReader) block(b *mil.Block, function string) error {
 func (r *analyticsReader) attr(a *mil.Arg, o *Operation) error {
 	switch a.Name {
 	case attrSelected:
-		s, _ := text(a.Value)
+		s, _ := mil.TextOf(a.Value)
 		d, ok := parseDevice(s)
 		if !ok {
 			return r.errorAt(a.Pos, notDevice, quoted(s))
@@ -184,7 +184,7 @@ func (r *analyticsReader) attr(a *mil.Arg, o *Operation) error {
 		})
 	case attrReasons:
 		return r.dict(a, func(backend string, v mil.Value) bool {
-			s, ok := text(v)
+			s, ok := mil.TextOf(v)
 			if s != "" {
 				o.Reasons = append(o.Reasons, Reason{backend, s})
 			}
@@ -201,20 +201,10 @@ func (r *analyticsReader) dict(a *mil.Arg, add func(backend string, v mil.Value)
 		return r.errorAt(a.Pos, a.Name+": want a dictionary", "")
 	}
 	for _, e := range d.Entries {
-		backend, ok := text(e.Key)
+		backend, ok := mil.TextOf(e.Key)
 		if !ok || !add(backend, e.Value) {
 			return r.errorAt(a.Pos, a.Name+": want pairs of a backend and a value", quoted(backend))
 		}
 	}
 	return nil
-}
-
-// text returns a string.
-func text(v mil.Value) (string, bool) {
-	l, ok := v.(*mil.Literal)
-	if !ok {
-		return "", false
-	}
-	s, err := l.Text()
-	return s, err == nil
 }

@@ -157,6 +157,16 @@ func TypeOf(v Value) *Type {
 	return nil
 }
 
+// TextOf returns the text that a value is, or false.
+func TextOf(v Value) (string, bool) {
+	l, ok := v.(*Literal)
+	if !ok {
+		return "", false
+	}
+	s, err := l.Text()
+	return s, err == nil
+}
+
 // typed is the common part of all values with an optional type.
 type typed struct {
 	pos, end diag.Pos

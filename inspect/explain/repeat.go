@@ -14,6 +14,10 @@ const (
 	leastLayers = 8
 )
 
+// longestLayer bounds the length of a layer, and so the search's time for each operation. Layers of published decoders
+// have about a hundred operations.
+const longestLayer = 1000
+
 // withOneLayer returns a copy of a program with one function whose equal layers are one, and their number; nil if it
 // has few of them. Layers are equal up to the values of large constants.
 func withOneLayer(p *ir.Program) (*ir.Program, int) {
@@ -43,7 +47,7 @@ func repeatOf(ops []*ir.Op) (best repeat) {
 		kinds[i] = kindOf(op)
 	}
 	covered := 0
-	for length := 1; length <= n/leastLayers; length++ {
+	for length := 1; length <= min(n/leastLayers, longestLayer); length++ {
 		for i := 0; i+length < n; i++ {
 			begin := i
 			for i+length < n && kinds[i] == kinds[i+length] {

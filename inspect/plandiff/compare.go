@@ -105,17 +105,7 @@ func (c *comparison) row(row *coreml.Row, at int) {
 		w := o.Weight
 		x.Weight, c.weighed = &w, true
 	}
-	for b := range coreml.NumBackends {
-		ms, ok := o.Estimate(b.String())
-		if ours := row.Estimates[b]; ok && !math.IsNaN(ours) && ms > 0 && ours > 0 {
-			x.Estimates = append(x.Estimates, BackendEstimate{
-				Backend:  b.String(),
-				Plan:     ms,
-				Forecast: ours,
-				Ratio:    ms / ours,
-			})
-		}
-	}
+	x.Estimates = Estimates(Times(o), row.Estimates)
 	switch o.Preferred {
 	case computeplan.GPU:
 		c.GPU++
@@ -125,6 +115,24 @@ func (c *comparison) row(row *coreml.Row, at int) {
 		c.judge(&x, o, row)
 	}
 	c.Rows = append(c.Rows, x)
+}
+
+// Times returns the estimates of an operation of a plan in milliseconds, by backend; 0 where it has none.
+func Times(o *computeplan.Operation) (ms [coreml.NumBackends]float64) {
+	for b := range coreml.NumBackends {
+		ms[b], _ = o.Estimate(b.String())
+	}
+	return ms
+}
+
+// Estimates returns the estimates of a plan beside others, in milliseconds by backend, where both are above 0.
+func Estimates(plan, others [coreml.NumBackends]float64) (out []BackendEstimate) {
+	for b := range coreml.NumBackends {
+		if ms, ours := plan[b], others[b]; ms > 0 && ours > 0 {
+			out = append(out, BackendEstimate{Backend: b.String(), Plan: ms, Forecast: ours, Ratio: ms / ours})
+		}
+	}
+	return out
 }
 
 // judge compares the devices of an operation on the CPU or the engine.

@@ -202,11 +202,7 @@ func observations(plan *computeplan.Plan, p *coreml.Plan, join *computeplan.Join
 		if at < 0 || len(plan.Operations[at].Estimates) == 0 {
 			continue
 		}
-		o := coreml.Observation{Row: &p.Rows[i]}
-		for b := range coreml.NumBackends {
-			o.MS[b], _ = plan.Operations[at].Estimate(b.String())
-		}
-		seen = append(seen, o)
+		seen = append(seen, coreml.Observation{Row: &p.Rows[i], MS: plandiff.Times(&plan.Operations[at])})
 	}
 	return seen
 }
@@ -294,18 +290,12 @@ func (c *ratesCommand) document(fit *coreml.Fit) *ratesJSON {
 		}
 	}
 	for _, s := range fit.Residuals {
-		x := residualJSON{Operation: s.Row.Operator(), Name: s.Row.Name, Line: s.Row.Pos.Line}
-		for b := range coreml.NumBackends {
-			if ms, ours := s.MS[b], s.Fitted[b]; ms > 0 && ours > 0 {
-				x.Backends = append(x.Backends, plandiff.BackendEstimate{
-					Backend:  b.String(),
-					Plan:     ms,
-					Forecast: ours,
-					Ratio:    ms / ours,
-				})
-			}
-		}
-		r.Residuals = append(r.Residuals, x)
+		r.Residuals = append(r.Residuals, residualJSON{
+			Operation: s.Row.Operator(),
+			Name:      s.Row.Name,
+			Line:      s.Row.Pos.Line,
+			Backends:  plandiff.Estimates(s.MS, s.Fitted),
+		})
 	}
 	return r
 }

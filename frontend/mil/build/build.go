@@ -82,23 +82,13 @@ func buildInfo(file *mil.Program) []ir.KeyValue {
 	}
 	var out []ir.KeyValue
 	for _, e := range d.Entries {
-		k, okKey := text(e.Key)
-		v, okValue := text(e.Value)
+		k, okKey := mil.TextOf(e.Key)
+		v, okValue := mil.TextOf(e.Value)
 		if okKey && okValue {
 			out = append(out, ir.KeyValue{Key: k, Value: v})
 		}
 	}
 	return out
-}
-
-// text returns the value of v if it is a string.
-func text(v mil.Value) (string, bool) {
-	l, ok := v.(*mil.Literal)
-	if !ok {
-		return "", false
-	}
-	s, err := l.Text()
-	return s, err == nil
 }
 
 // A symbol is the meaning of a name.

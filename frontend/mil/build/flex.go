@@ -28,7 +28,7 @@ func (b *builder) flexible(f *mil.Func, out *ir.Func) {
 				"shape information: want a pair of a word and a dictionary")
 			continue
 		}
-		word, okWord := text(pair.Elems[0])
+		word, okWord := mil.TextOf(pair.Elems[0])
 		d, okDict := pair.Elems[1].(*mil.Dict)
 		read := flexParts[word]
 		switch {
@@ -63,7 +63,7 @@ func (f *flexBuilder) errorAt(v mil.Value, format string, args ...any) {
 
 // input returns the name of the input that an entry is about.
 func (f *flexBuilder) input(e mil.Entry) (name string, t ir.Type, ok bool) {
-	name, ok = text(e.Key)
+	name, ok = mil.TextOf(e.Key)
 	if !ok {
 		f.errorAt(e.Key, "the key must be the name of an input")
 		return name, t, false
