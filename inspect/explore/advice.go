@@ -290,8 +290,8 @@ func (v *view) rewrite(ctx context.Context, p *ir.Program, q rewriteQuery, o com
 	}, nil
 }
 
-// patched replaces statements of a text. Each patch goes in the place of its statement, a line a
-// statement, with the indentation of the old one.
+// patched replaces statements of a text. Each patch goes in the place of its statement, a line a statement, with the
+// indentation of the old one.
 func patched(text string, patches []explain.Patch) (string, error) {
 	tree, list := mil.ParseString("text", text)
 	if list.HasErrors() {

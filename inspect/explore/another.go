@@ -24,16 +24,15 @@ import (
 	"github.com/zinc-compiler/zinc/target"
 )
 
-// maxText bounds the total text of programs that another version prints. maxPrinted bounds the
-// constants of a model whose programs are requested from a version that prints every constant in
-// full after each pass.
+// maxText bounds the total text of programs that another version prints. maxPrinted bounds the constants of a model
+// whose programs are requested from a version that prints every constant in full after each pass.
 const (
 	maxText    = 4 << 30
 	maxPrinted = 8 << 20
 )
 
-// atPath calls f with the path of the configuration's text and the folder of its weights. The text
-// is the one that the server shows, even if the model's file has changed.
+// atPath calls f with the path of the configuration's text and the folder of its weights. The text is the one that the
+// server shows, even if the model's file has changed.
 func (s *Server) atPath(m *model, c *Config, f func(path, weights string) error) error {
 	if m.Fixed {
 		return f(m.source.Path, m.source.Weights)
@@ -72,8 +71,8 @@ func tooMuchToPrint(m *model, x *toolchain.Executable) bool {
 	return m.constants > maxPrinted && !x.Elides()
 }
 
-// buildBy compiles a configuration with another zinc and fills the view with its output. Refusals
-// and unreadable files are part of the view.
+// buildBy compiles a configuration with another zinc and fills the view with its output. Refusals and unreadable files
+// are part of the view.
 func (s *Server) buildBy(ctx context.Context, v *view, x *toolchain.Executable) error {
 	o, err := v.config.options(v.model.file)
 	if err != nil {
@@ -110,8 +109,7 @@ func (s *Server) buildBy(ctx context.Context, v *view, x *toolchain.Executable) 
 	return v.takeResult(s, r, left)
 }
 
-// takeResult fills the view with the output of another zinc; left is set if its programs were not
-// requested.
+// takeResult fills the view with the output of another zinc; left is set if its programs were not requested.
 func (v *view) takeResult(s *Server, r *toolchain.Result, left bool) error {
 	unread := func(err error) error {
 		v.failure = fmt.Sprintf("what %s wrote does not read: %s", v.config.Version, err)
@@ -261,8 +259,7 @@ func (v *view) readPasses(passes []toolchain.Pass, left bool) error {
 	return nil
 }
 
-// printedLine converts a line of a printed program to a row. It came from the statement at its
-// source position.
+// printedLine converts a line of a printed program to a row. It came from the statement at its source position.
 func printedLine(l string, statements []statement, byLine map[int32][]int32) irLine {
 	text, place, subject := compare.ReadPrinted(l)
 	row := irLine{Text: clip(strings.ToValidUTF8(text, "\ufffd"))}
@@ -295,8 +292,7 @@ func printedLine(l string, statements []statement, byLine map[int32][]int32) irL
 // diagnosticHead is the first line of a diagnostic.
 var diagnosticHead = regexp.MustCompile(`^[^:\s][^:]*:(\d+):(\d+): (error|warning|note): `)
 
-// placesOf extracts the diagnostics from the messages of another zinc. A diagnostic extends to the
-// next headline.
+// placesOf extracts the diagnostics from the messages of another zinc. A diagnostic extends to the next headline.
 func placesOf(message string) (out []place) {
 	for _, l := range strings.SplitAfter(message, "\n") {
 		if m := diagnosticHead.FindStringSubmatch(l); m != nil && len(out) < maxPlaces {

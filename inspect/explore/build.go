@@ -11,8 +11,8 @@ import (
 	"github.com/zinc-compiler/zinc/passes"
 )
 
-// build compiles a configuration. Errors in the text are part of the view; a returned error is a
-// limit, or a fault of the machine or of zinc.
+// build compiles a configuration. Errors in the text are part of the view; a returned error is a limit, or a fault of
+// the machine or of zinc.
 func (s *Server) build(ctx context.Context, m *model, c Config, key string) (v *view, err error) {
 	leave, err := s.gate.enter(ctx, "compiling")
 	if err != nil {
@@ -52,8 +52,7 @@ func (s *Server) build(ctx context.Context, m *model, c Config, key string) (v *
 	if err != nil {
 		return v, err
 	}
-	// Before the compilation, which rewrites the program. A program without a forecast has none in
-	// its view.
+	// Before the compilation, which rewrites the program. A program without a forecast has none in its view.
 	plans, _ := coreml.Functions(ctx, opened.Program, coreml.Options{Func: c.Func, Shapes: c.Shapes})
 	what := map[string]string{}
 	for _, p := range passes.List {

@@ -14,8 +14,8 @@ type kept interface {
 	close() error
 }
 
-// cache is an LRU cache that computes each value once for concurrent requests. A value that is
-// evicted while requests use it lives until they release it.
+// cache is an LRU cache that computes each value once for concurrent requests. A value that is evicted while requests
+// use it lives until they release it.
 type cache[T kept] struct {
 	most  int
 	bytes int64
@@ -44,8 +44,8 @@ func newCache[T kept](most int, bytes int64) *cache[T] {
 	return &cache[T]{most: most, bytes: bytes, entries: map[string]*entry[T]{}, order: list.New()}
 }
 
-// get returns the value of a key and calls make if there is none. A maker continues while anyone
-// waits for it. release ends the use of the value.
+// get returns the value of a key and calls make if there is none. A maker continues while anyone waits for it. release
+// ends the use of the value.
 func (c *cache[T]) get(ctx context.Context, key string, make func(ctx context.Context) (T, error)) (v T, release func(),
 	err error) {
 	c.mu.Lock()

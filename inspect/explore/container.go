@@ -187,8 +187,7 @@ func (m *containerMap) windows() (n uint64) {
 	return n
 }
 
-// buffers returns the total size of the operands of the largest function, each counted once by its
-// port.
+// buffers returns the total size of the operands of the largest function, each counted once by its port.
 func buffers(p []chainFunc) uint64 {
 	var most uint64
 	for _, f := range p {

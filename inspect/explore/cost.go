@@ -13,11 +13,9 @@ import (
 	"github.com/zinc-compiler/zinc/target"
 )
 
-// costAnswer says what a call is estimated to take and where the time goes: the answer to GET
-// cost.
+// costAnswer says what a call is estimated to take and where the time goes: the answer to GET cost.
 type costAnswer struct {
-	// Estimated is set if zinc estimates the engine's work for the target; otherwise only places
-	// and reasons are known.
+	// Estimated is set if zinc estimates the engine's work for the target; otherwise only places and reasons are known.
 	Estimated bool      `json:"estimated"`
 	Total     cost.Time `json:"us"`
 	Range     string    `json:"range,omitempty"` // times that the estimate's known error allows, in words
@@ -82,8 +80,7 @@ type dispatchCost struct {
 	CutBy []int `json:"cut_by,omitempty"`
 }
 
-// costView answers with the estimate of a view. Other versions' reports are read as far as they
-// have the figures.
+// costView answers with the estimate of a view. Other versions' reports are read as far as they have the figures.
 func costView(_ *Server, v *view, _ *http.Request) (any, error) {
 	if v.report == nil {
 		return nil, &requestError{http.StatusConflict, errFailed}
@@ -123,8 +120,8 @@ func costOf(r *compile.Report, statements []statement) *costAnswer {
 	return c
 }
 
-// placesOfOps returns the statement of each operation of a report, -1 for none: the one at its
-// place or, without places, of its name.
+// placesOfOps returns the statement of each operation of a report, -1 for none: the one at its place or, without
+// places, of its name.
 func placesOfOps(r *compile.Report, statements []statement) []int {
 	type place struct {
 		fn        string
@@ -190,8 +187,8 @@ func statementCosts(r *compile.Report, at []int) []opCost {
 	return out
 }
 
-// add adds an operation of the statement. The reason is that of the operation that the engine
-// refuses for a rule, not of one that only follows its neighbours.
+// add adds an operation of the statement. The reason is that of the operation that the engine refuses for a rule, not
+// of one that only follows its neighbours.
 func (c *opCost) add(o *compile.OpReport) {
 	if !slices.Contains(c.Units, o.Unit) {
 		c.Units = append(c.Units, o.Unit)

@@ -23,8 +23,7 @@ type diffQuery struct {
 	Bytes   bool     `json:"bytes"` // also list the byte ranges that differ
 }
 
-// diffAnswer is the answer to a comparison: the result of compare.Compare, with the places in the
-// texts as numbers.
+// diffAnswer is the answer to a comparison: the result of compare.Compare, with the places in the texts as numbers.
 type diffAnswer struct {
 	A       diffSide           `json:"a"`
 	B       diffSide           `json:"b"`
@@ -129,8 +128,7 @@ func (s *Server) diffRequest(r *http.Request) (any, error) {
 	return out, nil
 }
 
-// side returns the side of a resolved configuration. A side that will run must be within the
-// limits of runs.
+// side returns the side of a resolved configuration. A side that will run must be within the limits of runs.
 func (s *Server) side(ctx context.Context, c *Config, run bool) (*sideView, func(), error) {
 	m, err := s.model(c.Model)
 	if err != nil {
@@ -154,8 +152,7 @@ func (s *Server) side(ctx context.Context, c *Config, run bool) (*sideView, func
 	})
 }
 
-// compare fills an answer. Sides cache intermediate results without locks, so only one comparison
-// runs at a time.
+// compare fills an answer. Sides cache intermediate results without locks, so only one comparison runs at a time.
 func (s *Server) compare(ctx context.Context, sides [2]*compare.Side, o compare.Options, ranges bool,
 	out *diffAnswer) (err error) {
 	leave, err := s.comparing.enter(ctx, "comparing")
@@ -201,8 +198,7 @@ func (s *Server) compare(ctx context.Context, sides [2]*compare.Side, o compare.
 	return nil
 }
 
-// changeView shows a change. A line of it may contain a whole statement or a message of another
-// version.
+// changeView shows a change. A line of it may contain a whole statement or a message of another version.
 func (s *Server) changeView(c *compare.Change) diffChange {
 	x := diffChange{
 		Level:   c.Level,
@@ -268,8 +264,8 @@ func noPair(v *view) error {
 	return errFailed
 }
 
-// discreet replaces paths of executables by the names of their versions and removes folders of the
-// server, so that messages do not show them.
+// discreet replaces paths of executables by the names of their versions and removes folders of the server, so that
+// messages do not show them.
 func (s *Server) discreet(text string) string {
 	for _, v := range s.versions {
 		text = strings.ReplaceAll(text, v.Executable.Path, v.Name)

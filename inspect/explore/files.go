@@ -11,8 +11,8 @@ import (
 	"github.com/zinc-compiler/zinc/emit/e5"
 )
 
-// A container holds the model's weights, so pairs are kept in temporary files for requests that
-// show their bytes or run them.
+// A container holds the model's weights, so pairs are kept in temporary files for requests that show their bytes or run
+// them.
 
 // spilled is a temporary file.
 type spilled struct {

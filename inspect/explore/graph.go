@@ -9,8 +9,8 @@ import (
 	"github.com/zinc-compiler/zinc/ir"
 )
 
-// graphAnswer is the graph of a function of the model: the answer to GET graph. Nodes are in the
-// order of the program, and so are edges: each leads from an earlier node to a later one.
+// graphAnswer is the graph of a function of the model: the answer to GET graph. Nodes are in the order of the program,
+// and so are edges: each leads from an earlier node to a later one.
 type graphAnswer struct {
 	Func      string       `json:"function"`
 	Functions []string     `json:"functions"`
@@ -30,8 +30,8 @@ type graphNode struct {
 	Scope     int    `json:"scope"`     // -1 for the top
 }
 
-// graphScope is a sequence of operations that can be folded into one node: an iteration of a block
-// that the program repeats, or a part of a long sequence.
+// graphScope is a sequence of operations that can be folded into one node: an iteration of a block that the program
+// repeats, or a part of a long sequence.
 type graphScope struct {
 	Name   string `json:"name"`
 	Parent int    `json:"parent"` // -1 for the top
@@ -110,9 +110,9 @@ func (v *view) statementIndex() func(fn, name string) int {
 	}
 }
 
-// fill adds the nodes and edges of a function's body and returns, for each node, the name of the
-// largest constant that the operation reads. Operations that unpack constants are not nodes; an
-// operation with blocks is one node that reads what its blocks read.
+// fill adds the nodes and edges of a function's body and returns, for each node, the name of the largest constant that
+// the operation reads. Operations that unpack constants are not nodes; an operation with blocks is one node that reads
+// what its blocks read.
 func (g *graphAnswer) fill(f *ir.Func, statement func(fn, name string) int) []string {
 	at := map[*ir.Value]int{}
 	var labels []string
@@ -168,8 +168,7 @@ func (g *graphAnswer) fill(f *ir.Func, statement func(fn, name string) int) []st
 	return labels
 }
 
-// constantOf returns the name of a constant operand, also of one that is stored compressed; "" for
-// others.
+// constantOf returns the name of a constant operand, also of one that is stored compressed; "" for others.
 func constantOf(x *ir.Value) string {
 	if x.IsConst() || x.Def != nil && ir.IsConstexpr(x.Def) {
 		return x.Name

@@ -27,13 +27,11 @@ import (
 //go:embed assets
 var assetFiles embed.FS
 
-// policy lets the page load only what the server serves, and hold only its own style sheet, of
-// which it has the digest.
+// policy lets the page load only what the server serves, and hold only its own style sheet, of which it has the digest.
 const policy = "default-src 'none'; script-src 'self'; style-src 'sha256-%s'; connect-src 'self'; img-src 'self'; " +
 	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-// front is the page with its style sheet in it, so that one answer is all that the first paint
-// needs.
+// front is the page with its style sheet in it, so that one answer is all that the first paint needs.
 var front = sync.OnceValue(func() (f struct {
 	page   []byte
 	policy string

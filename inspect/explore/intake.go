@@ -12,9 +12,9 @@ import (
 	"time"
 )
 
-// intake is the requests whose bodies are being read, the oldest first. Bodies are read before
-// their requests count as requests at a time, so that slow ones keep nobody out. Where there are
-// too many, the oldest is cut off: one from a page takes milliseconds.
+// intake is the requests whose bodies are being read, the oldest first. Bodies are read before their requests count
+// as requests at a time, so that slow ones keep nobody out. Where there are too many, the oldest is cut off: one from
+// a page takes milliseconds.
 type intake struct {
 	mu      sync.Mutex
 	reading []*reading

@@ -69,8 +69,7 @@ var errHeap = errors.New("heap")
 // heapPeriod is the interval between checks of the heap during a job.
 const heapPeriod = 20 * time.Millisecond
 
-// guard returns a context that ends at the limits of time and heap, and a function that converts
-// the error of the job.
+// guard returns a context that ends at the limits of time and heap, and a function that converts the error of the job.
 func (l *Limits) guard(ctx context.Context, what string) (_ context.Context, stop func(), explain func(error) error) {
 	begin := time.Now()
 	ctx, cancel := context.WithCancelCause(ctx)

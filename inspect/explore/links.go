@@ -20,8 +20,7 @@ type stretch struct {
 type linked struct {
 	Kind string `json:"kind"`
 	ID   int64  `json:"id"`
-	// Statements are the item's origins, Users the statements it was created for, With the
-	// constants that those name.
+	// Statements are the item's origins, Users the statements it was created for, With the constants that those name.
 	Statements []int     `json:"statements"`
 	Users      []int     `json:"users"`
 	With       []int     `json:"with"`

@@ -13,8 +13,8 @@ import (
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/trace"
 )
 
-// engines lists what can run a pair, the default first: the whole stack from the runtime down to
-// the engine, or the engine alone.
+// engines lists what can run a pair, the default first: the whole stack from the runtime down to the engine, or the
+// engine alone.
 var engines = []string{"sim", "direct"}
 
 // appPID is the number of the process that runs a model in the stack.
@@ -27,8 +27,8 @@ type loaded struct {
 	close   func() error
 }
 
-// load loads a pair for one of the engines, both of which give the same bits. done is called after
-// every task, in order.
+// load loads a pair for one of the engines, both of which give the same bits. done is called after every task, in
+// order.
 func (s *Server) load(ctx context.Context, p pair.Pair, by string, mode numerics.Mode, done func()) (_ *loaded,
 	err error) {
 	calls := int64(s.limits.Buffers)

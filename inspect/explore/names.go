@@ -13,9 +13,8 @@ import (
 	"github.com/zinc-compiler/zinc/ir"
 )
 
-// linkByNames replaces the debug database of a version that wrote none: it links the statements of
-// the source and the tasks of the container by the names in the version's report. Constants and
-// operations of the chain have no links.
+// linkByNames replaces the debug database of a version that wrote none: it links the statements of the source and the
+// tasks of the container by the names in the version's report. Constants and operations of the chain have no links.
 func (v *view) linkByNames(f *hwx.File, reports []*compile.Report) (*provenance.DB, error) {
 	db := &provenance.DB{
 		TextSize: uint64(len(v.text)),

@@ -27,16 +27,15 @@ type priceAnswer struct {
 	Cost       *costAnswer `json:"cost,omitempty"`
 }
 
-// memory is what the edits of one model share. One price at a time uses it; another one that runs
-// meanwhile does without.
+// memory is what the edits of one model share. One price at a time uses it; another one that runs meanwhile does
+// without.
 type memory struct {
 	mu      sync.Mutex
 	of      string // target and weight files of the versions
 	verdict *compile.Memory
 }
 
-// take returns the memory of versions of a model with a target and weight files, and what ends its
-// use.
+// take returns the memory of versions of a model with a target and weight files, and what ends its use.
 func (m *memory) take(o *compile.Options, weights string) (*compile.Memory, func()) {
 	if !m.mu.TryLock() {
 		return nil, func() {}
@@ -47,8 +46,8 @@ func (m *memory) take(o *compile.Options, weights string) (*compile.Memory, func
 	return m.verdict, m.mu.Unlock
 }
 
-// priceRequest answers with what a configuration costs, without building its pair. It is far
-// cheaper than compiling and keeps nothing but what the next price of the model may use.
+// priceRequest answers with what a configuration costs, without building its pair. It is far cheaper than compiling
+// and keeps nothing but what the next price of the model may use.
 func (s *Server) priceRequest(r *http.Request) (any, error) {
 	m, c, err := s.configuration(r)
 	if err != nil {

@@ -29,9 +29,8 @@ type progress struct {
 
 type progressKey struct{}
 
-// follow returns a request under whose name its progress is found until end is called. The number
-// of names is bounded by that of the requests. A request without a valid name, or with one in use,
-// is not followed.
+// follow returns a request under whose name its progress is found until end is called. The number of names is bounded
+// by that of the requests. A request without a valid name, or with one in use, is not followed.
 func (j *jobs) follow(r *http.Request) (_ *http.Request, end func()) {
 	id := r.Header.Get(jobHeader)
 	if !jobName.MatchString(id) {
@@ -60,8 +59,7 @@ func (j *jobs) follow(r *http.Request) (_ *http.Request, end func()) {
 	}
 }
 
-// telling returns the function that a job reports its progress to. It does nothing if nobody
-// follows.
+// telling returns the function that a job reports its progress to. It does nothing if nobody follows.
 func telling(ctx context.Context) func(stage string, done, total int) {
 	if tell, ok := ctx.Value(progressKey{}).(func(string, int, int)); ok {
 		return tell

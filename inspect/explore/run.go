@@ -188,8 +188,7 @@ func describe(t tensor) outputView {
 	if t.value.Type.Kind != ir.Tensor || t.value.Type.DType == ir.String {
 		return o
 	}
-	// Converted element by element, since a float64 copy would take several times the tensor's
-	// memory.
+	// Converted element by element, since a float64 copy would take several times the tensor's memory.
 	c := t.value.Const()
 	lo, hi, sum, elems := math.Inf(1), math.Inf(-1), 0.0, c.Elems()
 	for i := range elems {

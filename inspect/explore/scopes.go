@@ -6,8 +6,7 @@ import (
 	"strings"
 )
 
-// Bounds of scopes. The work is bounded by counts: the search for repetitions compares at most
-// maxCompared pairs.
+// Bounds of scopes. The work is bounded by counts: the search for repetitions compares at most maxCompared pairs.
 const (
 	leastBlock  = 4       // operations of a block that is folded
 	maxCompared = 8 << 20 // pairs of operations
@@ -15,8 +14,8 @@ const (
 	partSize    = 40      // operations of a part
 )
 
-// scopesOf divides a graph's operations into scopes and sets their Scope. Scopes are sequences of
-// the program, so folding them leaves no cycle. labels names the largest constant of each node.
+// scopesOf divides a graph's operations into scopes and sets their Scope. Scopes are sequences of the program, so
+// folding them leaves no cycle. labels names the largest constant of each node.
 func scopesOf(g *graphAnswer, labels []string) []graphScope {
 	s := &scoper{g: g, labels: labels, scopes: []graphScope{}, left: maxCompared}
 	first := slices.IndexFunc(g.Nodes, func(n graphNode) bool { return n.Op != "input" })
@@ -66,8 +65,8 @@ type scoper struct {
 	left   int // pairs that may still be compared
 }
 
-// divide finds the block whose repetition covers most of the nodes from lo to hi, makes each
-// iteration a scope, and goes on in what is left and in the iterations.
+// divide finds the block whose repetition covers most of the nodes from lo to hi, makes each iteration a scope, and
+// goes on in what is left and in the iterations.
 func (s *scoper) divide(lo, hi, parent int) {
 	at, period, times := s.repeated(lo, hi)
 	if times < 2 {
@@ -90,9 +89,9 @@ func (s *scoper) divide(lo, hi, parent int) {
 	s.divide(at+period*times, hi, parent)
 }
 
-// repeated returns the first node, the length and the number of iterations of the repetition that
-// covers most nodes, of the shortest block among equals. Where the repetition may begin at several
-// nodes, it begins where the fewest values are live.
+// repeated returns the first node, the length and the number of iterations of the repetition that covers most nodes, of
+// the shortest block among equals. Where the repetition may begin at several nodes, it begins where the fewest values
+// are live.
 func (s *scoper) repeated(lo, hi int) (at, period, times int) {
 	most := 0
 	slack := 0
@@ -160,8 +159,8 @@ func (s *scoper) parts(parent, lo, hi int) {
 
 func isNumber(s string) bool { return strings.Trim(s, "0123456789") == "" }
 
-// name names a scope by the words that the names of its constants begin with: of all, else of
-// most. Without such words its operations name it.
+// name names a scope by the words that the names of its constants begin with: of all, else of most. Without such
+// words its operations name it.
 func (s *scoper) name(id int) string {
 	c := &s.scopes[id]
 	var common []string

@@ -20,13 +20,13 @@ import (
 // Options configure a Server.
 type Options struct {
 	Models []Source
-	// Versions are other zincs that requests may choose by name, besides the one that runs. They
-	// are run without checks: whoever starts the server vouches for them.
+	// Versions are other zincs that requests may choose by name, besides the one that runs. They are run without
+	// checks: whoever starts the server vouches for them.
 	Versions []Version
 	Limits   Limits    // the zero value means Default
 	Log      io.Writer // receives faults of zinc; may be nil
-	// Hosts are additional host names that the server answers to. The loopback addresses and
-	// localhost are always allowed.
+	// Hosts are additional host names that the server answers to. The loopback addresses and localhost are always
+	// allowed.
 	Hosts []string
 }
 
@@ -101,8 +101,8 @@ func New(o Options) (*Server, error) {
 	return s, nil
 }
 
-// Warm compiles every model with the default configuration, in the order in which they were named,
-// so that the page need not wait.
+// Warm compiles every model with the default configuration, in the order in which they were named, so that the page
+// need not wait.
 func (s *Server) Warm(ctx context.Context) {
 	s.warm.Go(func() {
 		for _, m := range s.models[:len(s.models)-1] {
@@ -188,8 +188,8 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	return err
 }
 
-// reached reports whether a Host header names this server. This protects against DNS rebinding: a
-// foreign name that resolves to this machine is refused.
+// reached reports whether a Host header names this server. This protects against DNS rebinding: a foreign name that
+// resolves to this machine is refused.
 func (s *Server) reached(host string) bool {
 	name := host
 	if h, _, err := net.SplitHostPort(host); err == nil {

@@ -12,8 +12,8 @@ import (
 	"github.com/zinc-compiler/zinc/internal/mapfault"
 )
 
-// maxSides is the number of cached sides of comparisons. Their memory is limited to 1/sideShare of
-// that for past compilations.
+// maxSides is the number of cached sides of comparisons. Their memory is limited to 1/sideShare of that for past
+// compilations.
 const (
 	maxSides  = 4
 	sideShare = 4
@@ -43,8 +43,8 @@ func (v *sideView) close() error {
 	return v.side.Close()
 }
 
-// openSide opens one side. Errors in the text are part of the side; a returned error is a limit,
-// or a fault of the machine or of zinc.
+// openSide opens one side. Errors in the text are part of the side; a returned error is a limit, or a fault of the
+// machine or of zinc.
 func (s *Server) openSide(ctx context.Context, m *model, c Config) (v *sideView, err error) {
 	leave, err := s.gate.enter(ctx, "compiling")
 	if err != nil {

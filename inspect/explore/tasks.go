@@ -22,8 +22,7 @@ type taskRow struct {
 	Rule      string `json:"rule"`
 	Kind      string `json:"kind,omitempty"`
 	Attested  bool   `json:"attested"`
-	// Does says in one sentence what it computes, what it takes and what limits it; "" if its
-	// words do not decode.
+	// Does says in one sentence what it computes, what it takes and what limits it; "" if its words do not decode.
 	Does string    `json:"does,omitempty"`
 	Time cost.Time `json:"us"`
 	// Statements lists its origins, as far as Brief finds them.
@@ -69,8 +68,7 @@ func taskRows(db *provenance.DB, reports []*compile.Report) ([]taskRow, error) {
 	return rows, nil
 }
 
-// describeTasks says what each task does, by its words, and what it takes on the target by the
-// model of package cost.
+// describeTasks says what each task does, by its words, and what it takes on the target by the model of package cost.
 func (v *view) describeTasks(on *target.Table) {
 	for i := range v.tasks {
 		t, _, err := v.decode(i)

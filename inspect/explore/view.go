@@ -16,19 +16,17 @@ type view struct {
 	model  *model
 	config Config
 
-	// list has the diagnostics of the text; failure is any other error that stopped the
-	// compilation. A view with either has only the passes that ran.
+	// list has the diagnostics of the text; failure is any other error that stopped the compilation. A view with either
+	// has only the passes that ran.
 	list    *diag.List
 	failure string
 	// foreign are the diagnostics of another zinc.
 	foreign []place
-	// unlinked is set if another zinc wrote no readable debug database, so that only names link
-	// items (linkByNames).
+	// unlinked is set if another zinc wrote no readable debug database, so that only names link items (linkByNames).
 	unlinked bool
 	// assumed are the weight files that are missing.
 	assumed []string
-	// placed is set if operations were only placed, because zinc writes no programs for the
-	// target.
+	// placed is set if operations were only placed, because zinc writes no programs for the target.
 	placed bool
 
 	statements []statement
@@ -41,8 +39,8 @@ type view struct {
 	text       []byte    // the task section
 	container  *containerMap
 	chain      []chainFunc
-	// databaseOp maps each operation of the chain to its index in the database, and chainOp is the
-	// inverse; -1 for none.
+	// databaseOp maps each operation of the chain to its index in the database, and chainOp is the inverse; -1 for
+	// none.
 	databaseOp, chainOp []int
 	files               *pairFiles
 	size                int64 // approximate memory in bytes
@@ -67,15 +65,14 @@ type summary struct {
 	// Places are the diagnostics by their lines, with the text form of each.
 	Places []place `json:"places,omitempty"`
 	Placed bool    `json:"placed_only"`
-	// Unlinked is set if another version wrote no readable debug database, so that only the names
-	// in its report link tasks with statements.
+	// Unlinked is set if another version wrote no readable debug database, so that only the names in its report link
+	// tasks with statements.
 	Unlinked bool   `json:"unlinked,omitempty"`
 	Line     string `json:"line,omitempty"` // the placement in one line
 	// CoreML is where Core ML itself is forecast to run the model, CoreMLLine says so in one line.
 	CoreML     *report.CoreML `json:"coreml,omitempty"`
 	CoreMLLine string         `json:"coreml_line,omitempty"`
-	// Assumed are the weight files that are missing, with what needs them: their values are
-	// assumed.
+	// Assumed are the weight files that are missing, with what needs them: their values are assumed.
 	Assumed    []string    `json:"assumed_weights,omitempty"`
 	Statements int         `json:"statements"`
 	Passes     []*snapshot `json:"passes"`
