@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// Document is a forecast for JSON. Its operations have the keys of dumps of MLComputePlan and those of the framework's
-// analytics, so that readers of such dumps read it.
+// Document is a forecast for JSON. Its operations have the keys of both dumps of MLComputePlan and the
+// framework's analytics, so that readers of such dumps read it.
 type Document struct {
 	Model      string          `json:"model,omitempty"` // path of the model's text
 	Rules      string          `json:"rules"`           // name of the rules

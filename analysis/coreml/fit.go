@@ -201,7 +201,8 @@ func partition(all []sample, base []*Rate) []class {
 	return classes
 }
 
-// candidates are the measures of work that rates may have, those of the base first: of the backend, or of the engine.
+// candidates are the measures of work that rates may have. The measures of the base are first, for the backend and then
+// for the engine.
 func candidates(base *Rate, b Backend) (out []Measure) {
 	if base != nil {
 		for _, t := range append(slices.Clone(base.Times[b]), base.Times[Engine]...) {

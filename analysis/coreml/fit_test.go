@@ -28,8 +28,8 @@ func dumped(t *testing.T) (seen []Observation) {
 	return seen
 }
 
-// TestFitReproducesTheRatesOfTheM4 fits the dumped estimates of an M4, with its own rules as the base and with those of
-// another chip.
+// TestFitReproducesTheRatesOfTheM4 fits the dumped estimates of an M4, with its own rules as the base and with the
+// rules of another chip.
 func TestFitReproducesTheRatesOfTheM4(t *testing.T) {
 	seen := dumped(t)
 	for _, name := range Names() {
@@ -87,7 +87,7 @@ func TestFitSaysWhatFollowsNoRate(t *testing.T) {
 		t.Errorf("not fitted: %+v, want %d of relu", fit.Unfitted, changed)
 	}
 	if n := far(fit, FitTolerance); n == 0 || n > changed {
-		t.Errorf("%d estimates are off, want those of %d", n, changed)
+		t.Errorf("%d estimates are off, want the %d that were changed", n, changed)
 	}
 }
 

@@ -13,7 +13,7 @@ import (
 type Move struct {
 	What   string  `json:"what"`               // such as "without the 2 cumsum operations, line 12"
 	Engine int     `json:"engine_ops"`         // operations that would then run on the engine
-	Saves  float64 `json:"saves_us,omitempty"` // estimated time that it saves besides that of the operations themselves
+	Saves  float64 `json:"saves_us,omitempty"` // estimated time that it saves, without the operations' own
 }
 
 // String returns a line of text.

@@ -75,7 +75,7 @@ func TestRefusedOperationsAreMoves(t *testing.T) {
 		t.Errorf("moves %v; want one without cumsum, with 2 operations on the engine and 250 us less", plan.Moves)
 	}
 	if leaves := plan.Leaves(); len(leaves) != 1 || leaves[0].Reason != `Unsupported MIL operation "cumsum".` {
-		t.Errorf("reasons %v; want that of cumsum", leaves)
+		t.Errorf("reasons %v; want the reason of cumsum", leaves)
 	}
 }
 

@@ -34,7 +34,7 @@ func (n Near) String() string {
 const maxNear = 32
 
 // near tries, for each two rates between which the edge is not known, the other one on all operations in the interval.
-// Then it lists what is within the interval of savings of which no graph was seen.
+// Then it reports a saving for which no graph was seen (nearLine).
 func (fc *forecaster) near() (out []Near) {
 	c := fc.program
 	type pair struct{ from, to *Rate }

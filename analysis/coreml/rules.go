@@ -93,7 +93,7 @@ type Rate struct {
 	Source string             // evidence, as text
 }
 
-// Times are the parts of an estimate, of which the longest counts.
+// Times are the parts of an estimate. The longest counts.
 type Times []Term
 
 // Term is work divided by a rate.

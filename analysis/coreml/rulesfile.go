@@ -43,8 +43,8 @@ var lineForms = map[string]string{
 //	rate    OPERATION WHEN MAYBE ANE CLASSIC_CPU BNNS MPS_GRAPH SOURCE
 //
 // WHEN is Conditions, "-" for always. MAYBE is the wider interval in which the rate may apply too, "-" for none. The
-// four times are "GIGA MEASURE", several with commas between, of which the longest counts, or "-" for a rate that is
-// not known. file names the text in errors.
+// four times are "GIGA MEASURE", several with commas between if the longest counts, or "-" for a rate that is not
+// known. file names the text in errors.
 func Read(from io.Reader, file string) (*Rules, error) {
 	r := new(Rules)
 	s := bufio.NewScanner(from)

@@ -7,7 +7,7 @@ import (
 	"github.com/zinc-compiler/zinc/ir"
 )
 
-// features are the measures of one operation. Unknown ones are NaN, of which no condition holds.
+// features are the measures of one operation. Unknown ones are NaN, for which no condition holds.
 type features struct {
 	op    *ir.Op
 	bytes float64

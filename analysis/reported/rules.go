@@ -67,7 +67,7 @@ var Rules = []Rule{
 	{
 		Name: "rank-6", Effect: Refused, value: rank6,
 		Doc:     "a tensor of rank 6 or more",
-		Instead: "merge dimensions, or drop those of 1", Recipe: "merge-dimensions",
+		Instead: "merge dimensions, or drop dimensions of 1", Recipe: "merge-dimensions",
 	},
 	{
 		Name: "extent-65536", Effect: Off, value: extent65536,
@@ -189,8 +189,8 @@ var Rules = []Rule{
 	},
 	{
 		Name: "weight-dma-notch", Effect: Slow, ops: ops{ir.OpConv, ir.OpLinear, ir.OpMatMul}, op: dmaNotch,
-		Doc: "fp16 weights of which each of 16 cores streams a multiple of 1 MiB, to within 16 KiB: DMA at less than " +
-			"half of its rate",
+		Doc: "fp16 weights whose share of each of 16 cores is a multiple of 1 MiB, to within 16 KiB: DMA at less " +
+			"than half of its rate",
 		Instead: "two products, each with half of the inputs, and their sum",
 	},
 	{
@@ -238,7 +238,7 @@ var Rules = []Rule{
 	{
 		Name: "square-overflow", Effect: Wrong, ops: ops{ir.OpSquare, ir.OpMul, ir.OpPow, ir.OpReduceSumSquare},
 		op:      squareRange,
-		Doc:     "a square in fp16 of more than 255.9 of which a mean or a sum is taken, as in an RMS norm: infinite",
+		Doc:     "a mean or a sum of squares in fp16 of more than 255.9, as in an RMS norm: infinite",
 		Instead: "divide by the largest magnitude first, or take reduce_l2_norm",
 	},
 	{

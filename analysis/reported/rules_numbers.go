@@ -44,7 +44,7 @@ func named(v *ir.Value) string {
 	return v.Name
 }
 
-// beyondFP16 reports whether a value has numbers below those of fp16 from a constant, through operations that mask:
+// beyondFP16 reports whether a value has numbers below the least of fp16 from a constant, through operations that mask:
 // sums, products with numbers, selections, and those that move or convert.
 func (s *search) beyondFP16(v *ir.Value) bool {
 	if r, ok := s.huge[v]; ok {
@@ -219,7 +219,7 @@ func sliceRange(s *search, op *ir.Op) string {
 // squareLimit is the largest number whose square fp16 holds.
 const squareLimit = 255.9
 
-// squareRange judges a square of which a mean or a sum is taken.
+// squareRange judges a square that a mean or a sum reads.
 func squareRange(s *search, op *ir.Op) string {
 	x := op.Arg(ir.ParamX)
 	switch {
@@ -266,7 +266,7 @@ func layerNormOneAffine(_ *search, op *ir.Op) string {
 	if beta {
 		which = "beta"
 	}
-	return fmt.Sprintf("over %d elements, of which only %s differs", n, which)
+	return fmt.Sprintf("over %d elements; only %s differs", n, which)
 }
 
 func layerNormValues(_ *search, op *ir.Op) string {

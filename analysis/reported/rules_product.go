@@ -163,7 +163,7 @@ func argmaxChannels(s *search, op *ir.Op) string {
 	return fmt.Sprintf("x is %s, axis 1", x)
 }
 
-// longRow is the least length of rows of which reports measure topk.
+// longRow is the least length of the rows for which reports measure topk.
 const longRow = 4096
 
 func topkLong(_ *search, op *ir.Op) string {

@@ -29,7 +29,7 @@ func found(t *testing.T, path string) (names []string) {
 	return names
 }
 
-// TestSharedCasesAreFound checks the shared cases of patterns that are reported, and that of the form that is right.
+// TestSharedCasesAreFound checks the shared cases of patterns that are reported, and the case that is right.
 func TestSharedCasesAreFound(t *testing.T) {
 	dir := filepath.Join(shareddir.Find(t), "cases")
 	for name, rule := range map[string]string{

@@ -27,7 +27,7 @@ func (r *Report) Where() string {
 	return r.Chips + ", " + r.Systems
 }
 
-// reportsTSV has a line for each report, below a line with the names of the columns: those of Report's fields, in
+// reportsTSV has a line for each report, below a line with the names of the columns, which are Report's fields in
 // order; "-" is an empty field.
 //
 //go:embed reports.tsv

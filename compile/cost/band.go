@@ -13,7 +13,7 @@ type Part int
 // The parts of a call. The measured calls of attention and of RMS norms, and of convolutions with far more constants
 // than tensors, are explained by none of the rates, so the operations have bands of their own.
 const (
-	PartDispatch  Part = iota // the stages of dispatches; as a band, that of calls that do little else
+	PartDispatch  Part = iota // the stages of dispatches; its band is for calls that do little else
 	PartWork                  // handing over, and tasks of no other part
 	PartAttention             // products of two computed values, and what is between them
 	PartRMSNorm               // norms that divide by the root of a sum of squares, without a mean
@@ -78,7 +78,7 @@ func (b *Band) Add(o Band) {
 	b.Chip = o.Chip
 }
 
-// Within writes a time with its band, as in "11 ms (9.5 to 13, M1)". The unit is that of the time.
+// Within writes a time with its band, as in "11 ms (9.5 to 13, M1)". Both have the unit of the time.
 func (b *Band) Within(t Time) string {
 	if b == nil {
 		return t.Short()

@@ -86,8 +86,8 @@ var (
 	stageReturn = Constant{
 		Value: 2,
 		Unit:  "us",
-		Source: "chapter 2: a call takes about 190 us, of which 163 are the submission and 25 the binding; that the " +
-			"rest of the target's dispatch, here of 190, is the way back to the caller is assumed",
+		Source: "chapter 2: a call takes about 190 us, the submission 163 of them and the binding 25; that the rest " +
+			"of the target's dispatch, here of 190, is the way back to the caller is assumed",
 		Known: Modelled,
 	}
 	powerUp = Constant{
@@ -142,7 +142,7 @@ func Constants(t *target.Table) []Constant {
 func (r *Rates) constants() []Constant {
 	rate := func(name string, value float64, unit, of string, rows int) Constant {
 		c := Constant{Name: name, Value: value, Unit: unit, Known: Fitted}
-		c.Source = fmt.Sprintf("%s; fitted to %d published times of the %s, %d of which determine it", of, r.Points,
+		c.Source = fmt.Sprintf("%s; fitted to %d published times of the %s; %d of them determine it", of, r.Points,
 			r.Chip, rows)
 		if rows < 2 {
 			c.Known = Published

@@ -6,8 +6,8 @@ import (
 	"github.com/zinc-compiler/zinc/target"
 )
 
-// Rates are the constants of one chip that are fitted to published times of calls, by the command in fit. Its fields
-// that no row determines are those of the chip that it inherits from.
+// Rates are the constants of one chip that are fitted to published times of calls, by the command in fit. What
+// no row determines is inherited from another chip.
 type Rates struct {
 	Target string // the target whose programs the chip runs, "" if zinc has none
 	Chip   string
@@ -26,15 +26,15 @@ type Rates struct {
 	// are off when each is left out of the fit.
 	Points      int
 	Median, P90 float64
-	// Shown is the number of all rows, also those of the parts that no rate explains; Held of them are in their bands.
+	// Shown is the number of all rows, with the rows that no rate explains; Held of them are in their bands.
 	Shown, Held int
 }
 
 // RateRows is a number for each of the rates.
 type RateRows struct{ Dispatch, In, Out, DMA, Products int }
 
-// RatesOf returns the constants for a target: its own or, where nothing was measured, those of the target that its
-// table names.
+// RatesOf returns the constants for a target: its own or, where nothing was measured, the constants of the
+// target that its table names.
 func RatesOf(tab *target.Table) *Rates {
 	for _, name := range []string{tab.Name, tab.CostOf} {
 		if i := slices.IndexFunc(Chips, func(r Rates) bool { return r.Target == name }); i >= 0 {

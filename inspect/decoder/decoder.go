@@ -4,7 +4,7 @@
 // Input: the program as it is written, its functions after placement, and its report. Output: one answer, for text and
 // JSON.
 //
-// Invariants: it compiles nothing, and its rates are those of the report.
+// Invariants: it compiles nothing, and its rates follow from the report.
 package decoder
 
 import (
@@ -105,7 +105,7 @@ func Of(p *ir.Program, name string) *Source {
 	return s
 }
 
-// stored returns the bytes of the constants of a program; functions share those of one place in a file.
+// stored returns the bytes of the constants of a program; functions share a constant of one place in a file.
 func stored(p *ir.Program) (n int64) {
 	seen, places := map[*ir.Const]bool{}, map[string]bool{}
 	for _, f := range p.Funcs {
@@ -123,8 +123,8 @@ func stored(p *ir.Program) (n int64) {
 	return n
 }
 
-// Answer completes the answer with the functions as they were placed and the report of each, in the same order, with
-// those of further lengths last. r is the report of the program.
+// Answer completes the answer with the functions as they were placed and the report of each, in the same order,
+// further lengths last. r is the report of the program.
 func (s *Source) Answer(fs []*compile.Function, each []*compile.Report, r *compile.Report, t *target.Table) *Answer {
 	a := &Answer{Programs: s.programs, Load: load(r)}
 	a.Memory.Stored, a.Memory.States, a.Memory.Weights = s.stored, s.states, r.Weights

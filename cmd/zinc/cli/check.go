@@ -90,8 +90,8 @@ gains and how far that is above what reaching it costs, and what would change th
 With --compare-plan FILE it compares the forecast with what Core ML decided on a Mac, in a
 dump of MLComputePlan or of Core ML's analytics: Xcode's performance report, what
 examples/coreml or one of a dozen public tools prints. Which operations are on another
-device, whose fault that is, how estimates and weights differ, and which operations were
-not joined. Units are those of the dump unless --units is set. A difference is not an
+device and why, how estimates and weights differ, and which operations were not joined.
+The units are taken from the dump unless --units is set. A difference is not an
 error; with --max-plan-differences N more than N are, and the exit status is 4.
 
 With --require-engine or a budget the exit status is 4 when the model fails on any of
@@ -160,8 +160,8 @@ type targetResult struct {
 	EngineMACsPercent float64 `json:"engine_macs_percent"` // 100 if there are none
 	// Assumed are the weight files that are missing, with what needs them: their values were assumed.
 	Assumed []string `json:"assumed_weights,omitempty"`
-	// Exceeds says why no container has room for the model, if that is so. The times are those of its tasks in several
-	// containers; there are none if not even its tasks can be made.
+	// Exceeds says why no container has room for the model, if that is so. The times are then of its tasks in
+	// several containers; there are none if its tasks cannot be lowered.
 	Exceeds    string             `json:"exceeds,omitempty"`
 	Advice     []report.Advice    `json:"advice,omitempty"`     // what to change, the largest saving first
 	Search     *report.Search     `json:"search,omitempty"`     // how changes were looked for
@@ -293,12 +293,12 @@ func (c *checkCommand) place(ctx context.Context, f *compileFlags, path string, 
 		FP16: f.precision == passes.PrecisionFP16, Records: o.Target.TD != 0,
 	})
 	var states *decoder.Source
-	var placed []*compile.Function
+	var placed *[]*compile.Function
 	ranged := slices.ContainsFunc(m.Program.Funcs, func(f *ir.Func) bool { return len(f.Flex.Ranges) > 0 })
 	if decoder.Has(m.Program) && o.Target.TD != 0 && !c.sarif {
-		states = decoder.Of(m.Program, o.Func)
+		states, placed = decoder.Of(m.Program, o.Func), new([]*compile.Function)
 	}
-	rep, err := c.report(ctx, m.Program, o, states != nil, &placed)
+	rep, err := c.report(ctx, m.Program, o, placed)
 	exceeds := err
 	if compile.Exceeds(err) && c.budgets.compiles() == "" {
 		err = nil
@@ -322,7 +322,7 @@ func (c *checkCommand) place(ctx context.Context, f *compileFlags, path string, 
 		t.Exceeds, t.exceeds = exceeds.Error(), exceeds
 	}
 	if states != nil && rep.Estimate != nil {
-		fs, reports := placed, slices.Clone(rep.Each())
+		fs, reports := *placed, slices.Clone(rep.Each())
 		if ranged && len(o.Shapes) == 0 && c.budgets.compiles() == "" {
 			if err := c.lengths(ctx, f, path, o, &fs, &reports); err != nil {
 				return targetResult{}, "", err
@@ -369,8 +369,8 @@ func (c *checkCommand) place(ctx context.Context, f *compileFlags, path string, 
 }
 
 // report places the program and estimates it where zinc writes programs for the target. It compiles it if a budget or a
-// report requires a compilation. keep sets placed to the functions as they were placed.
-func (c *checkCommand) report(ctx context.Context, p *ir.Program, o compile.Options, keep bool,
+// report requires a compilation. placed, if it is not nil, is set to the functions as they were placed.
+func (c *checkCommand) report(ctx context.Context, p *ir.Program, o compile.Options,
 	placed *[]*compile.Function) (*compile.Report, error) {
 	var r *compile.Report
 	var to compile.Sink
@@ -382,7 +382,7 @@ func (c *checkCommand) report(ctx context.Context, p *ir.Program, o compile.Opti
 	default:
 		to.Estimate = compile.To(&r)
 	}
-	if keep {
+	if placed != nil {
 		to.Placed = compile.To(placed)
 	}
 	err := compile.Compile(ctx, p, o, to)

@@ -59,10 +59,10 @@ dump of its analytics that has the estimates of each backend, and --model, the m
 dump; the MIL text of the analytics has the model itself.
 --output writes them as a file that zinc check --as coreml --rules reads.
 
-A rate is work over time: of an operation the measure is fitted that all its estimates
-follow within ` + fmt.Sprint(100*coreml.FitTolerance) + ` %, with one rate, with the conditions of --base, or with
-a rate for each interval of a measure such as flops a byte. What the dump does not say is that of
---base: costs of changes, limits, operations that are not in it. Printed are the rates with their
+A rate is work over time. For each operation, rates are fitted to the measure of work that all
+its estimates follow within ` + fmt.Sprint(100*coreml.FitTolerance) + ` %: one rate, a rate for each condition
+of --base, or one for each interval of a measure such as flops a byte. What the dump does not say is taken from
+--base: costs of changes, limits, operations that are not in it. It prints the rates with their
 errors, what could not be fitted, and the operations with the largest residuals; --all
 prints each residual.`,
 		Example: `  zinc coreml rates analytics.csv --model model.mlmodelc -o m3.tsv
@@ -72,11 +72,11 @@ prints each residual.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return c.run(cmd.Context(), args[0]) },
 	}
 	f := cmd.Flags()
-	f.StringVar(&c.model, "model", "", "`MODEL` of which FILE is a dump (default FILE, if it is MIL text)")
+	f.StringVar(&c.model, "model", "", "`MODEL` of the dump (default FILE, if it is MIL text)")
 	f.StringVarP(&c.output, "output", "o", "", "`FILE` for the rules")
 	f.StringVar(&c.forecast.rules, "base", coreml.Names()[0], "`RULES` that have what the dump does not: "+
 		strings.Join(coreml.Names(), ", ")+", or a file")
-	f.StringVar(&c.name, "name", "", "name of the rules (default that of --output, or fitted)")
+	f.StringVar(&c.name, "name", "", "name of the rules (default the name of --output, or fitted)")
 	f.StringVar(&c.chip, "chip", "", "chip of the dump (default what the dump says)")
 	f.StringVar(&c.system, "system", "", "system of the dump (default what the dump says)")
 	f.StringVar(&c.function, "func", "", "`FUNCTION` of the dump (default main or the only one)")

@@ -86,10 +86,11 @@ func (c *chip) factors(part cost.Part) (out []float64) {
 	return out
 }
 
-// fewFactors is the number of points of a part below which a chip also counts those of the chip that it inherits from.
+// fewFactors is the number of points of a part below which a chip also counts the points of the chip that it inherits
+// from.
 const fewFactors = 10
 
-// band fills in the chip's bands. The parts that no rate explains have few points, so those of all chips count.
+// band fills in the chip's bands. The parts that no rate explains have few points, so the points of all chips count.
 func (c *chip) band(all []*chip) {
 	for part := range c.bands {
 		var fs []float64
@@ -141,7 +142,7 @@ func (c *chip) result() cost.Rates {
 		t := c.timesAt(i)
 		b := r.Band(&t)
 		r.Shown++
-		if us := p.us * 1e3; us >= float64(b.Low) && us <= float64(b.High) {
+		if b.Holds(p.us) {
 			r.Held++
 		}
 		if !p.apart {
@@ -165,7 +166,7 @@ func quantile(errs []float64, share float64) float64 {
 	return errs[int(math.Ceil(share*float64(len(errs))))-1]
 }
 
-// points returns the chip's points as the product has them.
+// rowsOf returns the chip's points as the product has them.
 func (c *chip) rowsOf() (out []cost.Point) {
 	r := c.result()
 	for i, p := range c.points {

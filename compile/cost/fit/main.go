@@ -2,8 +2,8 @@
 //
 // In: tables beside it of published times, of the graphs that they are of, and of the chips. It compiles every graph,
 // estimates zinc's program of it, and chooses the constants with the least errors. Out: the table of published times,
-// estimates and bands, the errors of points and of families that were left out, and with -write the tables that package
-// cost embeds.
+// estimates and bands, and the errors of points and of families that were left out; or with -write the tables that
+// package cost embeds.
 package main
 
 import (
@@ -35,13 +35,13 @@ func run(folder string) error {
 	for _, c := range chips {
 		c.band(chips)
 	}
+	if folder != "" {
+		return writeTables(folder, chips)
+	}
 	for _, c := range chips {
 		c.print(os.Stdout)
 	}
-	if folder == "" {
-		return nil
-	}
-	return writeTables(folder, chips)
+	return nil
 }
 
 // load reads the tables and compiles the graphs.

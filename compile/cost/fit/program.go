@@ -25,7 +25,7 @@ type tasks struct {
 	n    int64
 }
 
-// compiled compiles a graph for the M1, whose programs stand for those of the chips that zinc writes none for.
+// compiled compiles a graph for the M1. zinc writes no programs for the other chips, which are estimated with these.
 func compiled(g *graphRow, dir string) (*program, error) {
 	text, err := milOf(g.description)
 	if err != nil {

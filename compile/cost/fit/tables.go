@@ -39,7 +39,7 @@ type pointRow struct {
 // chipRow is a chip of the table.
 type chipRow struct {
 	chip, target, inherits string
-	start                  [rates]float64 // published figures, 0 for those of the chip that it inherits from
+	start                  [rates]float64 // published figures, 0 for the rates of the chip that it inherits from
 	fixed                  [rates]bool    // the figure is what was measured, so it is not fitted
 	source                 string
 }
