@@ -117,7 +117,7 @@ func (u *unit) estimate(index map[*ir.Op]int, f *e5.Function) {
 		return // a plan
 	}
 	tab := u.state.Target
-	all := &Estimate{Stages: cost.Stages(tab), CostOf: cost.RatesOf(tab).Target, Known: cost.Known(tab)}
+	all := &Estimate{Stages: cost.Stages(tab), CostOf: cost.RatesOf(tab).Target(), Known: cost.Known(tab)}
 	u.rep.Estimate = all
 	ops := slices.SortedFunc(maps.Keys(index), func(a, b *ir.Op) int { return index[a] - index[b] })
 	u.parts = partsOf(ops)

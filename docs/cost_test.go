@@ -38,7 +38,7 @@ func writeRates(w *bytes.Buffer) {
 			}
 			return fmt.Sprintf("%.4g (%d)", v, rows)
 		}
-		row(w, r.Chip, r.Target, cell(r.Dispatch, r.Rows.Dispatch), cell(r.In/1e9, r.Rows.In),
+		row(w, r.Chip, r.Target(), cell(r.Dispatch, r.Rows.Dispatch), cell(r.In/1e9, r.Rows.In),
 			cell(r.Out/1e9, r.Rows.Out), cell(r.DMA/1e9, r.Rows.DMA), cell(r.Products/1e12, r.Rows.Products))
 	}
 }

@@ -1,16 +1,13 @@
 package target
 
-import (
-	"fmt"
-	"slices"
-	"strings"
-)
+import "slices"
 
 // Table is what one target can do. A tag describes its column to users.
 type Table struct {
 	Name    string `doc:"name, as in the -t flag"`
 	Family  Family `doc:"hardware family"` // gates operations
 	Subtype uint32 `doc:"CPU subtype of its containers"`
+	Version int    `doc:"version of the task descriptors that the hardware reads"`
 	TD      int    `doc:"version of the task descriptors that zinc writes, 0 for none"`
 	Base    string `doc:"target whose limits are used where none were published"`
 
@@ -43,7 +40,7 @@ type Table struct {
 	Cores        int64 `doc:"cores that kernels are spread over"`
 	SurfaceAlign int64 `doc:"row alignment of a surface in bytes"`
 
-	CostOf      string   `doc:"target on which the costs were measured"`
+	CostOf      string   `doc:"chip whose published times the estimates are fitted to"`
 	StreamForms []string `doc:"compressed forms that reach the engine as stored"` // or StreamAll
 
 	// StateMultiple is what the last dimension of a state must be a multiple of for the vendor's compiler to keep the
@@ -57,6 +54,14 @@ type Table struct {
 	// this is also true of slices whose bounds are known only at run time and of convolutions over three dimensions;
 	// lower refuses these on every target.
 	NoCode []string `doc:"operations that validate and have no code"`
+
+	// Programs and Tasks are how many recorded programs of the vendor's compiler the rules for the target were read
+	// from, Kinds what those programs compute.
+	Programs int    `doc:"recorded programs that the rules were read from"`
+	Tasks    int    `doc:"tasks of these programs"`
+	Kinds    string `doc:"what recorded programs compute"`
+
+	from *Table // whose copy the table is, nil for the first
 }
 
 // StreamAll in StreamForms represents every compressed form.
@@ -66,16 +71,6 @@ const StreamAll = "all"
 // engine as they are stored.
 func (t *Table) Streams(form string) bool {
 	return slices.Contains(t.StreamForms, form) || slices.Contains(t.StreamForms, StreamAll)
-}
-
-// Lookup returns the table of a target, or an error that lists the targets.
-func Lookup(name string) (*Table, error) {
-	for _, t := range All {
-		if t.Name == name {
-			return t, nil
-		}
-	}
-	return nil, fmt.Errorf("unknown target %q: zinc knows %s", name, strings.Join(Names(), ", "))
 }
 
 // BySubtype returns the oldest target whose containers have a CPU subtype, or nil. The targets of a subtype differ in

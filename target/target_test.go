@@ -21,9 +21,10 @@ func TestVersionsMatchPublishedList(t *testing.T) {
 		{"h11", 1, "A11Legacy"}, {"h12", 3, "A12"},
 		{"h13", 4, "A13"}, {"h13g", 4, "A13"},
 		{"h14", 5, "A14"}, {"h14g", 5, "A14"}, {"h14c", 5, "A14"},
-		{"h15", 6, "A15"}, {"h16", 7, "A15"},
+		{"h15", 6, "A15"}, {"h15g", 6, "A15"},
+		{"h16", 7, "A15"}, {"h16g", 7, "A15"}, {"h16s", 7, "A15"}, {"h16c", 7, "A15"},
 		{"h17", 9, "A16"}, {"h17a", 9, "A16"}, {"h17g", 9, "A16"}, {"h17c", 9, "A16"}, {"h17d", 9, "A16"},
-		{"h17s", 9, "A17"}, {"h18", 10, "A17"},
+		{"h17s", 9, "A17"}, {"h18", 10, "A17"}, {"h18g", 11, "A17"}, {"h19", 11, "A17"},
 	}
 	if len(want) != len(Names()) {
 		t.Errorf("targets %v", Names())
@@ -44,6 +45,97 @@ func TestVersionsMatchPublishedList(t *testing.T) {
 	}
 	if _, err := Lookup("h99"); err == nil || !strings.Contains(err.Error(), "h17s") {
 		t.Errorf("h99: %v", err)
+	}
+}
+
+// TestVersionsOfDescriptorsMatchPublishedList compares the versions with the published list by CPU subtype.
+func TestVersionsOfDescriptorsMatchPublishedList(t *testing.T) {
+	want := map[uint32]int{1: 5, 3: 6, 4: 7, 5: 11, 6: 8, 7: 17, 9: 19, 10: 20, 11: 24}
+	for _, tab := range All {
+		if tab.Version != want[tab.Subtype] {
+			t.Errorf("%s: version %d, want %d", tab.Name, tab.Version, want[tab.Subtype])
+		}
+		if tab.TD != 0 && tab.TD != tab.Version {
+			t.Errorf("%s: zinc writes version %d, the hardware reads %d", tab.Name, tab.TD, tab.Version)
+		}
+	}
+}
+
+// TestLookupTakesChipsInAnySpelling looks targets up by the names of chips.
+func TestLookupTakesChipsInAnySpelling(t *testing.T) {
+	for name, want := range map[string]string{
+		"a14": "h13", "M1": "h13", "M1 Max": "h13g", "m1max": "h13g", "m1-max": "h13g", "Apple M1 Pro": "h13g",
+		"m2": "h14", "M2 Pro": "h14g", "m3": "h15", "M3 Ultra": "h15g", "m4": "h16g", "M5": "h17", "m5_pro": "h17s",
+		"m6": "h18g", "A20": "h19", "a17pro": "h16", "a17": "h16", "T8112": "h14", "H14": "h14", "h18": "h18",
+	} {
+		if tab, err := Lookup(name); err != nil || tab.Name != want {
+			t.Errorf("%q: %v, %v, want %s", name, tab, err, want)
+		}
+	}
+	for _, name := range []string{"", "m", "a1", "m7", "pro", "max", "h", "a14pro"} {
+		if tab, err := Lookup(name); err == nil {
+			t.Errorf("%q is %s", name, tab.Name)
+		}
+	}
+	for _, n := range Spellings(func(*Table) bool { return true }) {
+		if _, err := Lookup(n); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func TestEveryChipRunsAKnownTargetAndStatesItsSource(t *testing.T) {
+	seen := map[string]bool{}
+	for _, c := range Chips {
+		if _, err := Lookup(c.Target); err != nil || c.Source == "" || c.Grade == "" || c.Cores%16 != 0 {
+			t.Errorf("%+v: %v", c, err)
+		}
+		for _, n := range []string{c.Name, c.SoC} {
+			if n != "" && seen[n] {
+				t.Errorf("two chips are %s", n)
+			}
+			seen[n] = true
+		}
+	}
+	for _, tab := range All {
+		if c := chipOf(spelling(tab.CostOf)); c == nil {
+			t.Errorf("%s has the costs of %q, which is not a chip", tab.Name, tab.CostOf)
+		}
+	}
+}
+
+// TestEveryNumberHasABasis checks that every column of every target has a grade and a source, that the rows name
+// columns and targets that exist, and that nothing recorded of one target counts as recorded of another.
+func TestEveryNumberHasABasis(t *testing.T) {
+	columns := map[string]bool{}
+	for f := range reflect.TypeFor[Table]().Fields() {
+		columns[f.Name] = f.IsExported()
+		if !f.IsExported() {
+			continue
+		}
+		if b := H13.BasisOf(f.Name); b.Grade == Inferred {
+			t.Errorf("column %s of h13 has no source", f.Name)
+		}
+		for _, tab := range All {
+			if b := tab.BasisOf(f.Name); b.Source == "" || b.Grade == "" {
+				t.Errorf("%s: column %s has basis %+v", tab.Name, f.Name, b)
+			}
+		}
+	}
+	for _, r := range basisRows {
+		for _, c := range strings.Fields(r.columns) {
+			if !columns[c] {
+				t.Errorf("a row names column %s", c)
+			}
+		}
+		for _, n := range strings.Fields(r.targets) {
+			if _, err := Lookup(n); err != nil && n != everyTarget {
+				t.Error(err)
+			}
+		}
+	}
+	if b := H14.BasisOf("WorkUnit"); b.Grade != Inferred || b.Source != "as h13" {
+		t.Errorf("the work unit of h14 is %+v", b)
 	}
 }
 
@@ -101,6 +193,9 @@ func TestLimitsMatchPublishedTables(t *testing.T) {
 func TestEveryColumnHasAReader(t *testing.T) {
 	unread := map[string]bool{}
 	for f := range reflect.TypeFor[Table]().Fields() {
+		if !f.IsExported() {
+			continue
+		}
 		if f.Tag.Get("doc") == "" {
 			t.Errorf("column %s has no tag that describes it", f.Name)
 		}

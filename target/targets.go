@@ -2,7 +2,7 @@ package target
 
 // H13 is the A14 and M1 generation.
 var H13 = &Table{
-	Name: "h13", Family: A13, Subtype: 4, TD: 7,
+	Name: "h13", Family: A13, Subtype: 4, Version: 7, TD: 7,
 	MaxKernelW: 13, MaxKernelH: 29, SmallKernelW: 7, SmallKernelH: 15,
 	MaxWidth: 16384, MaxHeight: 16384, MaxChannels: 65536, MaxRank: 5,
 	MaxPool: 29, MaxStride: 3, MaxPad: 31, MaxGroups: 1<<13 - 1,
@@ -12,60 +12,91 @@ var H13 = &Table{
 	WorkUnit: 128, SmallImage: 8,
 	KernelBytes: 64 << 10, KernelStream: 16 << 20, StreamPixels: 128,
 	Cores: 16, SurfaceAlign: 64,
-	CostOf:      "h13",
+	CostOf:      "M1",
 	StreamForms: []string{"palette4", "palette8", "sparse"},
-	NoCode:      []string{"topk", "argsort"},
+	Programs:    100, Tasks: 164,
+	Kinds:  "every family of operations",
+	NoCode: []string{"topk", "argsort"},
 }
 
 // The targets before h13 have no published limits: they have h13's, but the hardware's own may be lower. Their gates
-// are published.
+// are published, and the number of their cores.
 var (
-	H11 = H13.with("h11", func(t *Table) { t.Family, t.Subtype, t.TD, t.Base = A11Legacy, 1, 0, "h13" })
-	H12 = H13.with("h12", func(t *Table) { t.Family, t.Subtype, t.TD, t.Base = A12, 3, 0, "h13" })
+	H11 = H13.with("h11", func(t *Table) {
+		t.Family, t.Subtype, t.Version, t.TD, t.Base = A11Legacy, 1, 5, 0, "h13"
+		t.Cores, t.Programs, t.Tasks, t.Kinds = 8, 0, 0, ""
+	})
+	H12 = H11.with("h12", func(t *Table) { t.Family, t.Subtype, t.Version = A12, 3, 6 })
 )
 
 // The targets after h13.
 var (
 	H14 = H13.with("h14", func(t *Table) {
-		t.Family, t.Subtype, t.TD = A14, 5, 0
+		t.Family, t.Subtype, t.Version, t.TD = A14, 5, 11, 0
 		t.MaxKernelW, t.MaxKernelH = 16, 32
 		t.SmallKernelW, t.SmallKernelH = 8, 16
 		t.MaxPool = 31
 		t.StreamForms = append([]string{"int8"}, H13.StreamForms...)
 		t.NoCode = nil
+		t.CostOf, t.Programs, t.Tasks = "M2 Pro", 193, 325
 	})
 	H15 = H14.with("h15", func(t *Table) {
-		t.Family, t.Subtype = A15, 6
+		t.Family, t.Subtype, t.Version = A15, 6, 8
 		t.ReduceTranspose = 384
 		t.StreamForms = append([]string{"blockwise"}, H14.StreamForms...)
+		t.Programs, t.Tasks, t.Kinds = 5, 5, oneTask
 	})
 	H16 = H15.with("h16", func(t *Table) {
-		t.Subtype = 7
+		t.Subtype, t.Version = 7, 17
 		t.MaxWidth, t.MaxHeight = 65536, 65536
 		t.StateMultiple = 32
 		t.StreamForms = []string{StreamAll}
+		t.CostOf, t.Programs, t.Tasks = "M4", 8, 8
 	})
-	H17  = H16.with("h17", func(t *Table) { t.Family, t.Subtype = A16, 9 })
-	H17s = H17.with("h17s", func(t *Table) { t.Family = A17 })
-	H18  = H17s.with("h18", func(t *Table) { t.Subtype = 10 })
+	H17 = H16.with("h17", func(t *Table) {
+		t.Family, t.Subtype, t.Version = A16, 9, 19
+		t.CostOf, t.Programs, t.Tasks = "M5 Pro", 38, 38
+	})
+	H17s = H17.with("h17s", func(t *Table) { t.Family, t.Programs, t.Tasks, t.Kinds = A17, 0, 0, "" })
+	H18  = H17s.with("h18", func(t *Table) {
+		t.Subtype, t.Version = 10, 20
+		t.CostOf, t.Programs, t.Tasks, t.Kinds = "M6", 24, 24, oneTask
+	})
+	H18g = H18.with("h18g", func(t *Table) {
+		t.Subtype, t.Version = 11, 24
+		t.Programs, t.Tasks, t.Kinds = 2, 4, "convolutions"
+	})
 )
 
-// All is every table, oldest generation first.
+// oneTask are the kinds of programs that are recorded of h15 to h18.
+const oneTask = "elementwise operations, activations and products with constant weights"
+
+// All is every table, oldest generation first. The variants of a generation differ in their cores alone.
 var All = []*Table{
 	H11, H12,
-	H13, H13.with("h13g", nil),
-	H14, H14.with("h14g", nil), H14.with("h14c", nil),
-	H15, H16,
-	H17, H17.with("h17a", nil), H17.with("h17g", nil), H17.with("h17c", nil), H17.with("h17d", nil), H17s,
-	H18,
+	H13, H13.variant("h13g").costs("M1 Max"),
+	H14, H14.variant("h14g"), H14.variant("h14c"),
+	H15, H15.variant("h15g"),
+	H16, H16.variant("h16g"), H16.variant("h16s"), H16.variant("h16c"),
+	H17, H17.variant("h17a"), H17.variant("h17g"), H17.variant("h17c"), H17.variant("h17d"), H17s,
+	H18, H18g, H18g.variant("h19"),
+}
+
+// variant returns a target of the same generation with other cores. No program is recorded of any of them.
+func (t *Table) variant(name string) *Table {
+	return t.with(name, func(t *Table) { t.Programs, t.Tasks, t.Kinds = 0, 0, "" })
+}
+
+// costs returns the table with the costs of another chip.
+func (t *Table) costs(chip string) *Table {
+	t.CostOf = chip
+	return t
 }
 
 // with returns a copy of the table under another name, with changes applied.
 func (t *Table) with(name string, change func(t *Table)) *Table {
 	c := *t
-	c.Name = name
-	if change != nil {
-		change(&c)
-	}
+	c.Name, c.from = name, t
+	change(&c)
 	return &c
 }

@@ -112,7 +112,7 @@ func TestStagesAddUpToADispatch(t *testing.T) {
 
 func TestTargetsWithMeasuredChipsHaveTheirOwnRates(t *testing.T) {
 	for name, chip := range map[string]string{"h13": "M1", "h13g": "M1 Max", "h14g": "M2 Pro", "h16": "M4",
-		"h17s": "M5 Pro", "h18": "M6", "h11": "M1", "h15": "M1"} {
+		"h16g": "M4", "h17s": "M5 Pro", "h17": "M5 Pro", "h18g": "M6", "h11": "M1", "h14": "M2 Pro", "h15": "M2 Pro"} {
 		if got := RatesFor(name).Chip; got != chip {
 			t.Errorf("%s has the rates of the %s, want the %s", name, got, chip)
 		}

@@ -9,8 +9,7 @@ import (
 // Rates are the constants of one chip that are fitted to published times of calls, by the command in fit. What
 // no row determines is inherited from another chip.
 type Rates struct {
-	Target string // the target whose programs the chip runs, "" if zinc has none
-	Chip   string
+	Chip string // as in target.Chips
 
 	Dispatch float64 // microseconds of a dispatch
 	In, Out  float64 // bytes/s of inputs to the engine and of outputs back
@@ -33,20 +32,24 @@ type Rates struct {
 // RateRows is a number for each of the rates.
 type RateRows struct{ Dispatch, In, Out, DMA, Products int }
 
-// RatesOf returns the constants for a target: its own or, where nothing was measured, the constants of the
-// target that its table names.
-func RatesOf(tab *target.Table) *Rates {
-	for _, name := range []string{tab.Name, tab.CostOf} {
-		if i := slices.IndexFunc(Chips, func(r Rates) bool { return r.Target == name }); i >= 0 {
-			return &Chips[i]
-		}
+// Target returns the target whose programs the chip runs.
+func (r *Rates) Target() string {
+	tab, err := target.Lookup(r.Chip)
+	if err != nil {
+		panic(err) // the table of chips is wrong
 	}
-	return &Chips[0]
+	return tab.Name
+}
+
+// RatesOf returns the constants for a target: those of the chip that its table names.
+func RatesOf(tab *target.Table) *Rates {
+	i := slices.IndexFunc(Chips, func(r Rates) bool { return r.Chip == tab.CostOf })
+	return &Chips[max(i, 0)]
 }
 
 // Simulated is the target whose constants the simulated machine has: the one of the first chip, an M1.
 var Simulated = func() *target.Table {
-	tab, err := target.Lookup(Chips[0].Target)
+	tab, err := target.Lookup(Chips[0].Chip)
 	if err != nil {
 		panic(err) // the table of chips is wrong
 	}

@@ -2,7 +2,6 @@ package compare
 
 import (
 	"fmt"
-	"reflect"
 	"strings"
 
 	"github.com/zinc-compiler/zinc/target"
@@ -13,12 +12,14 @@ func (p *pairing) limits() ([]*Change, error) {
 	if p.a.target == p.b.target {
 		return nil, nil
 	}
+	docs := map[string]string{}
+	for _, c := range p.a.target.Columns() {
+		docs[c.Name] = c.Doc
+	}
 	d := attributes(columns(p.a.target), columns(p.b.target))
 	for i, x := range d {
 		name, _, _ := strings.Cut(x, ":")
-		if f, ok := reflect.TypeFor[target.Table]().FieldByName(name); ok {
-			d[i] = x + " (" + f.Tag.Get("doc") + ")"
-		}
+		d[i] = x + " (" + docs[name] + ")"
 	}
 	if len(d) > 0 {
 		return []*Change{{Level: Limits, Kind: Changed, Subject: "limits of " + p.b.target.Name +
@@ -30,11 +31,8 @@ func (p *pairing) limits() ([]*Change, error) {
 
 // columns lists a target's table by the names of its columns.
 func columns(t *target.Table) (out []attribute) {
-	v := reflect.ValueOf(*t)
-	for i := range v.NumField() {
-		if name := v.Type().Field(i).Name; name != "Name" {
-			out = append(out, attribute{name, fmt.Sprint(v.Field(i).Interface())})
-		}
+	for _, c := range t.Columns()[1:] { // the first is the name
+		out = append(out, attribute{c.Name, fmt.Sprint(c.Value)})
 	}
 	return out
 }

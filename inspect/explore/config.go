@@ -73,6 +73,9 @@ func (c *Config) resolve(m *model, versions []Version) error {
 		if *v == "" {
 			*v = f.words[0]
 		}
+		if t, err := target.Lookup(*v); err == nil && v == &c.Target {
+			*v = t.Name
+		}
 		if !slices.Contains(f.words, *v) {
 			return fmt.Errorf("%s is %q, want one of %s", f.name, cut(*v), strings.Join(f.words, ", "))
 		}

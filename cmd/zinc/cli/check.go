@@ -115,7 +115,7 @@ which is compiled with the same flags.`,
 	}
 	f := cmd.Flags()
 	c.model(f)
-	f.Lookup("target").Usage = "hardware `TARGETS`, separated by commas, or all: " + strings.Join(target.Names(), ", ")
+	f.Lookup("target").Usage = targetsUsage()
 	for _, name := range []string{"split-kernel-section", "td-form", "workers"} {
 		f.MarkHidden(name) // nothing is packed
 	}

@@ -66,7 +66,9 @@ func (c *compileFlags) files(f *pflag.FlagSet) {
 
 // form registers the flags that determine the bytes of a pair.
 func (c *compileFlags) form(f *pflag.FlagSet) {
-	f.StringVarP(&c.target, "target", "t", defaultTarget, "hardware `TARGET`: "+strings.Join(target.Compiled(), ", "))
+	c.target = defaultTarget
+	f.VarP(targetFlag{&c.target}, "target", "t", "hardware `TARGET`: "+strings.Join(target.Compiled(), ", ")+
+		chipsToo)
 	f.Var(newChoice(&c.precision, passes.PrecisionDeclared, passes.PrecisionFP16), "precision",
 		"fp32 operations: declared keeps them on the CPU, fp16 computes them in fp16 on the engine")
 	f.Var(newChoice(&c.place, passes.PlaceAuto, passes.PlaceCompute, passes.PlaceEngine), "place",
@@ -119,7 +121,7 @@ func (c *compileFlags) check() error {
 	if c.workers < 0 {
 		return usagef("--workers=%d: must be 0 or more", c.workers)
 	}
-	if _, err := target.Lookup(c.target); err != nil {
+	if _, err := lookupTarget(c.target); err != nil {
 		return usagef("--target: %w", err)
 	}
 	return nil
@@ -127,7 +129,7 @@ func (c *compileFlags) check() error {
 
 // options returns the compiler's options for a model with this text file.
 func (c *compileFlags) options(e *env, text string, p *progress) (compile.Options, error) {
-	t, err := target.Lookup(c.target)
+	t, err := lookupTarget(c.target)
 	if err != nil {
 		return compile.Options{}, usagef("--target: %w", err)
 	}

@@ -20,7 +20,9 @@ import (
 // flagWords are the completions of flags that are not a choice, by name. A flag that takes a list accepts a comma and
 // further words after one.
 var flagWords = map[string]func() []string{
-	"target":      func() []string { return append(target.Names(), "all") },
+	"target":      func() []string { return append(target.Spellings(everyTable), "all") },
+	"target-a":    func() []string { return target.Spellings(everyTable) },
+	"target-b":    func() []string { return target.Spellings(everyTable) },
 	"print-after": func() []string { return append(passes.Names(), "all") },
 	"layers": func() (out []string) {
 		for l := range trace.Layer(trace.NumLayers) {
@@ -35,11 +37,14 @@ var flagWords = map[string]func() []string{
 
 // commandFlagWords override flagWords for one command.
 var commandFlagWords = map[string]func() []string{
-	"zinc --target": target.Compiled, "zinc run --target": target.Compiled, "zinc verify --target": target.Compiled,
-	"zinc reduce --target": target.Compiled, "zinc reduce --pass": reduce.PassNames,
-	"zinc stack --target": target.Compiled, "zinc generate --target": target.Compiled,
-	"zinc patch --target": target.Compiled,
+	"zinc --target": compiledTargets, "zinc run --target": compiledTargets, "zinc verify --target": compiledTargets,
+	"zinc reduce --target": compiledTargets, "zinc reduce --pass": reduce.PassNames,
+	"zinc stack --target": compiledTargets, "zinc generate --target": compiledTargets,
+	"zinc patch --target": compiledTargets,
 }
+
+// compiledTargets are the names of targets and chips that zinc writes programs for.
+func compiledTargets() []string { return target.Spellings(compiles) }
 
 // wordsOrFiles are the words of flags that also take a file.
 var wordsOrFiles = map[string]func() []string{
@@ -74,6 +79,8 @@ func completes(c *cobra.Command) {
 	switch c.CommandPath() {
 	case "zinc ops":
 		c.ValidArgsFunction = cobra.FixedCompletions(ir.Names(), cobra.ShellCompDirectiveNoFileComp)
+	case "zinc targets":
+		c.ValidArgsFunction = cobra.FixedCompletions(target.Spellings(everyTable), cobra.ShellCompDirectiveNoFileComp)
 	case "zinc version":
 		c.ValidArgsFunction = cobra.NoFileCompletions
 	}

@@ -62,6 +62,7 @@ var conventions = []convention{
 	{words: "cache verify", args: []string{"--cache", "TEMP"}},
 	{words: "cache gc", args: []string{"--cache", "TEMP"}},
 	{words: "ops", args: []string{}},
+	{words: "targets", args: []string{}},
 	{words: "coreml rates", args: []string{"COREML", "--model", "DIGITS"}, stdin: []string{"-", "--model", "DIGITS"}},
 	{words: "man", args: []string{"TEMP/man"}},
 	{words: "version", args: []string{}},

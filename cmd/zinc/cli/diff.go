@@ -107,8 +107,8 @@ its place in both files and its owner.
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&c.targets[0], "target-a", "", "`TARGET` of A (default that of --target)")
-	f.StringVar(&c.targets[1], "target-b", "", "`TARGET` of B (default that of --target)")
+	f.Var(targetFlag{&c.targets[0]}, "target-a", "`TARGET` of A (default that of --target)")
+	f.Var(targetFlag{&c.targets[1]}, "target-b", "`TARGET` of B (default that of --target)")
 	f.StringVar(&c.flags[0], "flags-a", "", "`FLAGS` to compile A with, quoted as in a shell")
 	f.StringVar(&c.flags[1], "flags-b", "", "`FLAGS` to compile B with, quoted as in a shell")
 	f.StringVar(&c.zincs[0], "zinc-a", "", "`PATH` of the zinc executable that compiles A (default this one)")
@@ -147,13 +147,17 @@ func (c *diffCommand) check() error {
 // operand separates a target from the path before it.
 func operand(arg string) (path, name string) {
 	i := strings.LastIndexByte(arg, '@')
-	if i <= 0 || !slices.Contains(target.Names(), arg[i+1:]) {
+	if i <= 0 {
+		return arg, ""
+	}
+	t, err := target.Lookup(arg[i+1:])
+	if err != nil {
 		return arg, ""
 	}
 	if _, err := os.Lstat(arg); err == nil {
 		return arg, ""
 	}
-	return arg[:i], arg[i+1:]
+	return arg[:i], t.Name
 }
 
 // sideFlags are the flags of one side.

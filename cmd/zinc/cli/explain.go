@@ -67,7 +67,7 @@ are placed by the rules of the target, and compiled and run for h13.`,
 	}
 	f := cmd.Flags()
 	c.model(f)
-	f.Lookup("target").Usage = "hardware `TARGET`: " + strings.Join(target.Names(), ", ")
+	f.Lookup("target").Usage = "hardware `TARGET`: " + strings.Join(target.Names(), ", ") + chipsToo
 	f.StringVar(&c.op, "op", "", "`NAME` of the operation or a result, instead of a line")
 	f.BoolVar(&c.json, "json", false, "print JSON, with the fields of all tasks")
 	f.IntVar(&c.tasks, "tasks", 1, "number of tasks to print with their fields")

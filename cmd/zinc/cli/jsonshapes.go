@@ -44,6 +44,7 @@ var JSONShapes = []JSONShape{
 	{"zinc split MODEL --json", "The models of a pipeline.", splitJSON{}},
 	{"zinc reduce MODEL --json", "What a reduction left.", reduce.Result{}},
 	{"zinc ops --json", "The operations.", opref.Document{}},
+	{"zinc targets --json", "The targets.", targetsJSON{}},
 	{"zinc cache ls --json", "The entries of a cache.", cacheListJSON{}},
 	{"zinc cache verify --json", "The entries of a cache and their faults.", cacheVerifyJSON{}},
 	{"zinc cache gc --json", "What was removed from a cache.", cacheCollectJSON{}},

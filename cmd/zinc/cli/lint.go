@@ -107,7 +107,7 @@ counts shown findings, possible counts all.`, witness.Sigmas, witness.Sigmas, ve
 	f := cmd.Flags()
 	c.flags = f
 	c.model(f)
-	f.Lookup("target").Usage = "hardware `TARGETS`, separated by commas, or all: " + strings.Join(target.Names(), ", ")
+	f.Lookup("target").Usage = targetsUsage()
 	f.StringArrayVar(&c.ranges, "range", nil,
 		"`NAME=LO:HI`: range of an input or state, or NAME=type for the range of its type; NAME may be a pattern, as "+
 			"in 'kc*=-8:8' (repeatable)")

@@ -37,7 +37,7 @@ lowers, not-worth-it one that would take longer on the engine.`,
 				list = target.Names()
 			}
 			for _, n := range list {
-				t, err := target.Lookup(strings.TrimSpace(n))
+				t, err := lookupTarget(strings.TrimSpace(n))
 				if err != nil {
 					return usagef("--target: %w", err)
 				}
@@ -59,8 +59,8 @@ lowers, not-worth-it one that would take longer on the engine.`,
 		},
 	}
 	f := cmd.Flags()
-	f.StringVarP(&targets, "target", "t", defaultTarget, "hardware `TARGETS`, separated by commas, or all: "+
-		strings.Join(target.Names(), ", "))
+	targets = defaultTarget
+	f.VarP(targetFlag{&targets}, "target", "t", targetsUsage())
 	f.BoolVar(&natives, "native", false, "compare with what the hardware runs natively (text, json)")
 	f.BoolVar(&asJSON, "json", false, "print JSON, as --format json does")
 	f.Var(newChoice(&format, "text", "md", "json"), "format", "format of the table: text, md (Markdown) or json")

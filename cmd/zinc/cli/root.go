@@ -44,7 +44,7 @@ func newRoot(e *env) *cobra.Command {
 		newWatch(e),
 		newPatch(e), newSplit(e), newGenerate(e),
 		newStack(e), newDevice(e), newServe(e), newTop(e), newLoad(e), newExplore(e), newDump(e), newDiff(e),
-		newCache(e), newOps(e), newCoreML(e), newMan(e), newVersion(e))
+		newCache(e), newOps(e), newTargets(e), newCoreML(e), newMan(e), newVersion(e))
 
 	root.Version = ownVersion().Text()
 	root.SetVersionTemplate("{{.Version}}")

@@ -133,7 +133,7 @@ func inner(fs []float64) cost.Factors {
 
 // result returns the chip's constants as the product has them.
 func (c *chip) result() cost.Rates {
-	r := cost.Rates{Target: c.target, Chip: c.chip, Bands: c.bands}
+	r := cost.Rates{Chip: c.chip, Bands: c.bands}
 	set(&r, c.rates)
 	r.Rows = cost.RateRows{Dispatch: c.rows[dispatch], In: c.rows[in], Out: c.rows[out], DMA: c.rows[dma],
 		Products: c.rows[products]}

@@ -38,10 +38,10 @@ type pointRow struct {
 
 // chipRow is a chip of the table.
 type chipRow struct {
-	chip, target, inherits string
-	start                  [rates]float64 // published figures, 0 for the rates of the chip that it inherits from
-	fixed                  [rates]bool    // the figure is what was measured, so it is not fitted
-	source                 string
+	chip, inherits string
+	start          [rates]float64 // published figures, 0 for the rates of the chip that it inherits from
+	fixed          [rates]bool    // the figure is what was measured, so it is not fitted
+	source         string
 }
 
 // rows returns the rows of a table without its heading.
@@ -108,18 +108,18 @@ func readPoints(graphs map[string]graphRow) ([]pointRow, error) {
 }
 
 func readChips() ([]chipRow, error) {
-	all, err := rows("chips.tsv", chipTable, 9)
+	all, err := rows("chips.tsv", chipTable, 8)
 	if err != nil {
 		return nil, err
 	}
 	var out []chipRow
 	for _, f := range all {
-		c := chipRow{chip: f[0], target: f[1], inherits: f[2], source: f[8]}
+		c := chipRow{chip: f[0], inherits: f[1], source: f[7]}
 		for i := range rates {
-			if f[3+i] == "-" {
+			if f[2+i] == "-" {
 				continue
 			}
-			figure, fixed := strings.CutPrefix(f[3+i], "=")
+			figure, fixed := strings.CutPrefix(f[2+i], "=")
 			v, err := strconv.ParseFloat(figure, 64)
 			if err != nil {
 				return nil, fmt.Errorf("chips.tsv: %s: %w", c.chip, err)

@@ -51,7 +51,7 @@ func writeTables(folder string, chips []*chip) error {
 	points.WriteString(generated + "// Points are the published times, with their estimates.\nvar Points = []Point{\n")
 	for _, c := range chips {
 		r := c.result()
-		fmt.Fprintf(&rates, "{\nTarget: %q, Chip: %q,\n", r.Target, r.Chip)
+		fmt.Fprintf(&rates, "{\nChip: %q,\n", r.Chip)
 		fmt.Fprintf(&rates, "Dispatch: %.4g, In: %.4g, Out: %.4g, DMA: %.4g, Products: %.4g,\n", r.Dispatch, r.In,
 			r.Out, r.DMA, r.Products)
 		rates.WriteString("Bands: [Parts]Factors{")
