@@ -22,13 +22,15 @@ func writeFields(w *bytes.Buffer) {
 		} else {
 			fmt.Fprintf(w, "### %s\n\n%s. %d registers from %#07x.\n\n", b.Name, sentence(b.Doc), b.Words, b.Base)
 		}
-		head(w, "register", "bits", "field", "kind", "known", "meaning", "version 10", "its source")
+		head(w, "register", "bits", "field", "kind", "known", "meaning", "version 10", "its source",
+			"version 11")
 		for j := 0; j < len(rows); j++ {
 			r := &rows[j]
 			at, to := r.Place(td.V7), r.Place(td.V10)
 			if at.Block != b || r.Known == td.Unknown {
 				continue
 			}
+			v11 := placeV11(r)
 			name, addr, v10 := strings.TrimPrefix(r.Name, b.Name+"."), place(r), placeV10(r)
 			if n := r.Array.Len; n > 0 {
 				if r.Array.Index > 0 {
@@ -37,8 +39,11 @@ func writeFields(w *bytes.Buffer) {
 				step := rows[j+1].Place(td.V10).Offset() - to.Offset()
 				name = fmt.Sprintf("%s[0..%d]", strings.TrimPrefix(r.Array.Name, b.Name+"."), n-1)
 				addr, v10 = addr+" + 4*i", v10+fmt.Sprintf(" + %d*i", step)
+				if v11 != "" {
+					v11 += " + 4*i"
+				}
 			}
-			row(w, addr, at.Bits(), "`"+name+"`", kindOf(r), r.Known.String(), r.Doc, v10, to.Source)
+			row(w, addr, at.Bits(), "`"+name+"`", kindOf(r), r.Known.String(), r.Doc, v10, to.Source, v11)
 		}
 		writeUnknown(w, b, rows)
 	}
@@ -91,7 +96,7 @@ func writeUnknown(w *bytes.Buffer, b *td.Block, rows []td.Row) {
 		if u.last != u.first {
 			at, v10 = at+" .. "+u.last, v10+" .. "+u.lastV10
 		}
-		row(w, at, u.bits, "", "", td.Unknown.String(), "", v10, u.source)
+		row(w, at, u.bits, "", "", td.Unknown.String(), "", v10, u.source, "")
 	}
 }
 
@@ -128,6 +133,57 @@ func placeV10(r *td.Row) string {
 		return fmt.Sprintf("%s, bit %d", wordV10(r), to.Bit)
 	}
 	return wordV10(r)
+}
+
+// placeV11 returns where version 11 has a field: the register, or the word of the header, and the lowest bit where it
+// is another than in version 7; nothing if it does not have it.
+func placeV11(r *td.Row) string {
+	p, old := r.Place(td.V11), r.Place(td.V7)
+	if p.Block == nil {
+		return ""
+	}
+	at := fmt.Sprintf("header %d", p.Word)
+	if addr, ok := p.Register(); ok {
+		at = fmt.Sprintf("%#06x", addr)
+	} else if p.Block == td.HeadsV11 {
+		at = "head of its address"
+	}
+	if p.Bit != old.Bit || old.Block == nil {
+		at += fmt.Sprintf(", bit %d", p.Bit)
+	}
+	if p.Source != "" {
+		at += " (" + p.Source + ")"
+	}
+	return at
+}
+
+// writeNewFields prints the fields that version 11 has and version 7 has not.
+func writeNewFields(w *bytes.Buffer) {
+	head(w, "field", "place", "bits", "kind", "known", "meaning", "version 10")
+	rows := td.Fields()
+	for i := range rows {
+		r := &rows[i]
+		if r.Place(td.V7).Block != nil || r.Array.Index > 0 {
+			continue
+		}
+		name, at := r.Name, placeV11(r)
+		if n := r.Array.Len; n > 0 {
+			name, at = fmt.Sprintf("%s[0..%d]", r.Array.Name, n-1), at+", and the words after it"
+		}
+		row(w, "`"+name+"`", at, r.Place(td.V11).Bits(), kindOf(r), r.Known.String(), r.Doc, wordV10(r))
+	}
+}
+
+// writeBlocks prints the blocks of version 11.
+func writeBlocks(w *bytes.Buffer) {
+	head(w, "block", "contents", "first register", "words")
+	for _, b := range td.V11.Blocks {
+		base := ""
+		if !b.Header {
+			base = fmt.Sprintf("0x%04x", b.Base)
+		}
+		row(w, b.Name, b.Doc, base, fmt.Sprint(b.Words))
+	}
 }
 
 // writeGrades prints what the grades of knowledge represent.

@@ -28,6 +28,8 @@ var parts = []struct {
 	{"registers.md", "grades", writeGrades},
 	{"registers.md", "groups", writeGroups},
 	{"registers.md", "fields", writeFields},
+	{"registers.md", "blocks", writeBlocks},
+	{"registers.md", "new-fields", writeNewFields},
 	{"lint.md", "lint-rules", writeLintRules},
 	{"lint.md", "lint-unmodelled", writeUnmodelled},
 	{"reported.md", "reports", writeReports},

@@ -245,7 +245,7 @@ func taskText(t *testing.T, task *td.Task) string {
 		if task.Get(f) == idle.Get(f) {
 			continue
 		}
-		block := r.Place(td.V7).Block.Name
+		block := r.Home().Block.Name
 		name, text := strings.TrimPrefix(r.Name, block+"."), r.Text(task.Get(f))
 		if n, step := run(task, f); n > 1 { // elements that are equal, or one step apart
 			first, last := r.Array.Index, r.Array.Index+n-1

@@ -316,12 +316,15 @@ func (d *fileDump) fieldRuns(t td.Placed, known bool) error {
 }
 
 // registerOf returns the address of a field's register, or the index of the word for the header, which has no
-// registers.
+// registers, or that it is in the head of a record.
 func registerOf(p td.Place) string {
-	if p.Block == td.Header {
-		return fmt.Sprintf("header %d", p.Word)
+	switch addr, ok := p.Register(); {
+	case ok:
+		return fmt.Sprintf("%#07x", addr) // as in docs/registers.md
+	case p.Block == td.HeadsV11:
+		return "head"
 	}
-	return fmt.Sprintf("%#07x", p.Addr()) // as in docs/registers.md
+	return fmt.Sprintf("header %d", p.Word)
 }
 
 // fieldNode describes a field and its row of the table.

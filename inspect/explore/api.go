@@ -106,7 +106,7 @@ func (s *Server) fieldList(*http.Request) (any, error) {
 	table := td.Fields()
 	out := make([]fieldInfo, len(table))
 	for i := range table {
-		r, at := &table[i], table[i].Place(td.V7)
+		r, at := &table[i], table[i].Home()
 		out[i] = fieldInfo{
 			Name:  r.Name,
 			Block: at.Block.Name,

@@ -266,6 +266,9 @@ type Part struct {
 // lookup table.
 const KernelStreams = 4
 
+// TableStream is the stream of the lookup table.
+const TableStream = 3
+
 // LaneParts yields the parts of the coefficient lanes that are on.
 func (t *Task) LaneParts() iter.Seq[Part] {
 	return func(yield func(Part) bool) {

@@ -21,20 +21,20 @@ func badf(off int, format string, args ...any) error {
 	return &FormatError{Off: int64(off), Msg: fmt.Sprintf(format, args...)}
 }
 
-// A ChainWriter appends the tasks of a chain to a task section. It links them: next pointers and sizes, task indices,
-// first and last marks.
+// A ChainWriter appends the tasks of a chain to a task section. It sets what tasks say about their place in it:
+// indices, first and last marks, and next pointers and sizes, or padding, as the version has them.
 type ChainWriter struct {
 	codec *Codec
 	text  []byte
 	words []uint32 // of the latest task that was encoded
 	last  *Task    // the latest task, which is encoded when the next one is known
 	n     int      // tasks so far
-	next  int      // where the next one begins
+	next  int      // where the next one begins, if the version links tasks
 }
 
 // NewChainWriter returns a writer that appends to text, from the next multiple of Align.
 func (c *Codec) NewChainWriter(text []byte) *ChainWriter {
-	return &ChainWriter{codec: c, text: text, next: c.AlignUp(len(text))}
+	return &ChainWriter{codec: c, text: text, next: c.AlignUp(max(len(text), c.Lead))}
 }
 
 // Reserve allocates space for tasks that stream no coefficients; others need more.
@@ -47,26 +47,80 @@ func (c *Codec) AlignUp(off int) int { return (off + c.Align - 1) &^ (c.Align - 
 
 // place returns where a task of n bytes begins that may begin at off.
 func (c *Codec) place(off, n int) int {
-	if off/c.Page != (off+n-1)/c.Page {
+	if c.Page > 0 && off/c.Page != (off+n-1)/c.Page {
 		return (off + c.Page - 1) &^ (c.Page - 1)
 	}
 	return off
 }
 
-// Add appends a task and returns its byte offset in the section. The task must stay as it is until the next call.
+// Add appends a task and returns its byte offset in the section. The task must stay as it is until the next call, and
+// the number of its words may change until then, where the mark of a chain's last task takes one.
 func (w *ChainWriter) Add(t *Task) (offset int, err error) {
-	words := w.codec.Words(t)
-	offset = w.codec.place(w.next, 4*words)
-	if w.last != nil {
-		w.last.Set(NextPointer, offset).Set(NextSize, words-1)
+	c := w.codec
+	if !c.Linked && w.last != nil { // the next task begins where this one ends
 		if err := w.flush(); err != nil {
 			return 0, err
 		}
+		w.next = c.AlignUp(len(w.text))
 	}
-	t.Set(TID, w.n).SetBool(LNID, w.n > 0).SetBool(EON, false).Set(NextPointer, 0).Set(NextSize, 0)
+	c.mark(t, w.n, false)
+	words := c.Words(t)
+	offset = c.place(w.next, 4*words)
+	if c.Linked {
+		if w.last != nil {
+			w.last.Set(NextPointer, offset).Set(NextSize, words-1)
+			if err := w.flush(); err != nil {
+				return 0, err
+			}
+		}
+		w.next = c.AlignUp(offset + 4*words)
+	} else {
+		c.fill(t, offset)
+	}
 	w.text = append(w.text, make([]byte, offset-len(w.text))...)
-	w.last, w.n, w.next = t, w.n+1, w.codec.AlignUp(offset+4*words)
+	w.last, w.n = t, w.n+1
 	return offset, nil
+}
+
+// mark sets what a task says about its place in the chain, except for where the next one is.
+func (c *Codec) mark(t *Task, n int, last bool) {
+	t.Set(TID, n).SetBool(EON, last)
+	if c.Linked {
+		t.SetBool(LNID, n > 0).Set(NextPointer, 0).Set(NextSize, 0)
+	}
+	for i := range tags {
+		x := &tags[i]
+		if !c.Has(x.tag) || !x.on(t) {
+			continue
+		}
+		for k := range max(1, table[x.tag].Array.Len) {
+			p := table[x.tag.At(k)].Place(c)
+			t.val[x.tag.At(k)] = uint32(n+x.plus) & p.mask()
+		}
+	}
+}
+
+// tags are the fields that hold a task's index, plus a number, if the task uses what they belong to.
+var tags = []struct {
+	tag  Field
+	plus int
+	on   func(t *Task) bool
+}{
+	{KernelTag, 1, func(t *Task) bool { return t.On(KernelOn) }},
+	{CoeffTag, 0, func(t *Task) bool { return t.On(KernelOn) }},
+	{StreamTag, 0, tableOn},
+	{SrcTag, 0, func(t *Task) bool { return t.On(RBE0) }},
+	{Src2Tag, 0, func(t *Task) bool { return t.On(RBE1) }},
+	{DstTag, 0, func(t *Task) bool { return t.On(WBE) }},
+}
+
+// fill sets the padding that a task needs at an offset, and the number of its words.
+func (c *Codec) fill(t *Task, offset int) {
+	t.Padding = 0
+	if t.Spans == nil {
+		t.Padding = c.form.padding(offset, c.Words(t))
+	}
+	t.Set(TaskWords, c.Words(t))
 }
 
 // flush encodes the latest task.
@@ -85,7 +139,10 @@ func (w *ChainWriter) End() ([]byte, error) {
 	if w.last == nil {
 		return w.text, nil
 	}
-	w.last.SetBool(EON, true)
+	w.codec.mark(w.last, w.n-1, true)
+	if !w.codec.Linked {
+		w.codec.fill(w.last, len(w.text))
+	}
 	if err := w.flush(); err != nil {
 		return nil, err
 	}
@@ -122,8 +179,8 @@ func (p Placed) Words() int { return p.Codec.Words(p.Task) }
 // Readings yields the fields of the task's words; see Codec.Readings.
 func (p Placed) Readings(all bool) iter.Seq[Reading] { return p.Codec.Readings(p.Task, all) }
 
-// DecodeChain follows the chain that starts at byte entry of the task section with a task of firstWords words, up to
-// the task whose next pointer is zero.
+// DecodeChain follows the chain that starts at byte entry of the task section, up to its last task. The first task has
+// firstWords words; a version whose tasks state their own sizes does not read it.
 func (c *Codec) DecodeChain(text []byte, entry, firstWords int) ([]Placed, error) {
 	var out []Placed
 	err := c.WalkChain(text, entry, firstWords, func(p Placed) error {
@@ -151,7 +208,8 @@ func (c *Codec) WalkChain(text []byte, entry, firstWords int, visit func(Placed)
 		if off < 0 || off%c.Align != 0 {
 			return badf(off, "task is not on a multiple of %#x", c.Align)
 		}
-		if n < headerMin || off > len(text) || 4*n > len(text)-off {
+		n = c.SizeAt(text, off, n)
+		if n < c.header || off > len(text) || 4*n > len(text)-off {
 			return badf(off, "task of %d words runs past the section's %#x bytes", n, len(text))
 		}
 		ws = slices.Grow(ws[:0], n)[:n]
@@ -164,13 +222,35 @@ func (c *Codec) WalkChain(text []byte, entry, firstWords int, visit func(Placed)
 		if err := visit(Placed{t, off, c}); err != nil {
 			return err
 		}
-		next := t.Get(NextPointer)
-		if next == 0 {
+		next, size, more := c.Next(t, off, n)
+		if !more {
 			return nil
 		}
-		if int64(next) > int64(len(text)) {
+		if next > int64(len(text)) {
 			return badf(off, "next task at %#x is past the section's %#x bytes", next, len(text))
 		}
-		last, off, n = off, int(next), t.Int(NextSize)+1
+		last, off, n = off, int(next), size
 	}
+}
+
+// SizeAt returns the number of words of the task at an offset of a task section: what it states itself, or else words,
+// which the task before it states, or the container. It is 0 if the section ends before the number.
+func (c *Codec) SizeAt(text []byte, off, words int) int {
+	p := table[TaskWords].Place(c)
+	if p.Block == nil {
+		return words
+	}
+	if at := off + 4*p.Word; off >= 0 && at <= len(text)-4 {
+		return int(binary.LittleEndian.Uint32(text[at:]) >> p.Bit & p.mask())
+	}
+	return 0
+}
+
+// Next returns the offset of the task after t, which is at off and has a number of words, and the size that t states
+// for it, 0 if none. more is false for the last task of a chain.
+func (c *Codec) Next(t *Task, off, words int) (next int64, size int, more bool) {
+	if c.Linked {
+		return int64(t.Get(NextPointer)), t.Int(NextSize) + 1, t.On(NextPointer)
+	}
+	return int64(c.AlignUp(off + 4*words)), 0, !t.On(EON)
 }

@@ -12,14 +12,29 @@ type Codec struct {
 	Version int
 	Name    string   // of the descriptor, as chapter 23 writes it
 	Blocks  []*Block // the header, then the register blocks in the order of a task
-	// Align and Page, in bytes, apply to a task section: a task begins at a multiple of Align and is not on two pages.
-	// They are 0 for a version without one.
-	Align, Page int
+	// Align, Page and Lead, in bytes, apply to a task section: a task begins at a multiple of Align and is not on two
+	// pages, and the section begins with Lead zero bytes. They are 0 for a version without one.
+	Align, Page, Lead int
+	// Linked is set if a task names the next one of its chain. Otherwise it states its own size, and the next one
+	// follows at the next multiple of Align.
+	Linked bool
 	// Older is set for tasks as the compilers wrote them that wrote every record whole.
 	Older bool
+	// Heads stands for the heads of records that contain a buffer-access register; nil if none do.
+	Heads *Block
 
-	layout int       // index of Row.places
-	words  int       // of a whole task
+	header    int        // least number of header words, 0 for a version without records
+	form      recordForm // nil for a version without records
+	addresses []addressRecord
+	filling   uint32 // register that fills a task, 0 for none
+	layout    int    // index of Row.places
+	words     int    // of a whole task
+	// By word: the value that a task does not write, nil if it writes every word or they are zero; the bits of fields;
+	// whether every task writes the word, and whether it is an address.
+	defaults, bits  []uint32
+	kept, addressed []bool
+	fillerWord      int
+
 	placed []placed  // every field that the version has, in the order of words
 	fields [][]Field // by word
 	absent []Field   // that the version does not have
@@ -34,7 +49,7 @@ type placed struct {
 }
 
 // Codecs are the versions that zinc reads and writes.
-var Codecs = []*Codec{V7, V10}
+var Codecs = []*Codec{V7, V10, V11}
 
 // CodecOf returns the codec of a version; the error for an unknown version names it.
 func CodecOf(version int) (*Codec, error) {
@@ -45,8 +60,9 @@ func CodecOf(version int) (*Codec, error) {
 		}
 		known = append(known, fmt.Sprintf("%d (%s)", c.Version, c.Name))
 	}
-	return nil, fmt.Errorf("task descriptor version %d (ZinAneTdHw_v%d) is not known: known are %s", version, version,
-		strings.Join(known, " and "))
+	last := len(known) - 1
+	return nil, fmt.Errorf("task descriptor version %d (ZinAneTdHw_v%d) is not known: known are %s and %s", version,
+		version, strings.Join(known[:last], ", "), known[last])
 }
 
 // CodecFor is CodecOf for a version that a container states, or the error with which it states none.
@@ -59,18 +75,26 @@ func CodecFor(version int, err error) (*Codec, error) {
 
 // number sets where the blocks begin, one after the other.
 func (c *Codec) number() {
-	for _, b := range c.Blocks {
+	for _, b := range c.allBlocks() {
 		b.first = c.words
 		c.words += b.Words
 	}
 }
 
+// allBlocks returns the blocks, and the one that stands for the heads of records.
+func (c *Codec) allBlocks() []*Block {
+	if c.Heads == nil {
+		return c.Blocks
+	}
+	return append(slices.Clip(c.Blocks), c.Heads)
+}
+
 // lay completes a codec of which the rows have the places.
 func (c *Codec) lay() {
-	for _, b := range c.Blocks {
+	for _, b := range c.allBlocks() {
 		c.words = max(c.words, b.first+b.Words)
 	}
-	c.fields = make([][]Field, c.words)
+	c.fields, c.bits = make([][]Field, c.words), make([]uint32, c.words)
 	for f := range table {
 		if p := table[f].Place(c); p.Block == nil {
 			c.absent = append(c.absent, Field(f))
@@ -90,8 +114,33 @@ func (c *Codec) lay() {
 			used |= mask
 			c.placed = append(c.placed, placed{field: f, word: uint16(w), bit: p.Bit, mask: p.mask()})
 		}
+		c.bits[w] = used
 	}
 }
+
+// setDefaults sets the values of registers that a task does not write, and the registers that every task writes.
+func (c *Codec) setDefaults(values map[uint32]uint32, always []uint32) {
+	c.defaults, c.kept, c.addressed = make([]uint32, c.words), make([]bool, c.words), make([]bool, c.words)
+	word := func(addr uint32) int { return c.blockOf(Span{Addr: addr, Count: 1}).wordAt(addr) }
+	for addr, v := range values {
+		c.defaults[word(addr)] = v
+	}
+	for _, addr := range always {
+		c.kept[word(addr)] = true
+	}
+	for _, a := range c.addresses {
+		for i := range a.words {
+			c.addressed[word(a.addr)+i] = true
+		}
+	}
+	c.fillerWord = word(c.filling)
+}
+
+// filler reports whether a register only fills a task.
+func (c *Codec) filler(addr uint32) bool { return c.filling != 0 && addr == c.filling }
+
+// Has reports whether the version has a field.
+func (c *Codec) Has(f Field) bool { return table[f].Place(c).Block != nil }
 
 // block returns the block of a word, or nil.
 func (c *Codec) block(word int) *Block {

@@ -36,6 +36,14 @@ type Row struct {
 // Place returns where a version of the descriptor has the field.
 func (r *Row) Place(c *Codec) Place { return r.places[c.layout] }
 
+// Home returns the row's place in version 7, or in version 11 if version 7 does not have the field.
+func (r *Row) Home() Place {
+	if p := r.Place(V7); p.Block != nil {
+		return p
+	}
+	return r.Place(V11)
+}
+
 // Follows reports whether the row is the element after another in an indexed field.
 func (r *Row) Follows(o *Row) bool {
 	return r.Array.Len > 0 && r.Array.Base == o.Array.Base && r.Array.Index == o.Array.Index+1 && o.Array.Len > 0
@@ -91,7 +99,7 @@ func (r *Row) Flag() bool { return r.Max() == 1 }
 // Lanes is the number of kernel-DMA lanes.
 const Lanes = 16
 
-// The fields, each with its place in version 7. Lane i of an indexed field is i fields after lane 0.
+// The fields that version 7 has, each with its place there. Lane i of an indexed field is i fields after lane 0.
 var (
 	table []Row
 
@@ -436,9 +444,11 @@ func init() {
 	V7.number()
 	addUnknown()
 	placeV10()
+	placeV11()
 	for _, c := range append([]*Codec{V7Full}, Codecs...) {
 		c.lay()
 	}
+	V11.setDefaults(defaultsV11, alwaysV11)
 	if len(table) != numFields {
 		panic(fmt.Sprintf("lower/td: the table has %d rows, a task holds %d values", len(table), numFields))
 	}
@@ -472,8 +482,9 @@ func addUnknown() {
 		covered[b] = make([]uint32, b.Words)
 	}
 	for i := range table {
-		p := table[i].places[layoutV7]
-		covered[p.Block][p.Word] |= p.mask() << p.Bit
+		if p := table[i].places[layoutV7]; p.Block != nil {
+			covered[p.Block][p.Word] |= p.mask() << p.Bit
+		}
 	}
 	for _, b := range V7.Blocks {
 		for w, mask := range covered[b] {

@@ -48,9 +48,16 @@ func (c *Codec) Full() (*Codec, error) {
 	return V7Full, nil
 }
 
-// Complete sets what the codec writes into fields that a task does not use.
+// Complete turns a task whose values are as version 7 codes them into one of the codec's version: it sets what the
+// codec writes into fields that a task does not use.
 func (c *Codec) Complete(t *Task) {
-	if !c.Older {
+	if c.form != nil {
+		c.form.complete(t)
+	}
+}
+
+func (f formV7) complete(t *Task) {
+	if !f.older {
 		return
 	}
 	t.val[LogEvents] &^= fullEvent

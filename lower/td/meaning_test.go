@@ -54,7 +54,7 @@ func TestValuesFitTheirRows(t *testing.T) {
 func TestKindsFitTheirRows(t *testing.T) {
 	for i := range table {
 		r := &table[i]
-		if w := r.Place(V7).Width; r.Kind == FP16 && w != 16 || r.Kind == FP32 && w != 32 {
+		if w := r.Place(V10).Width; r.Kind == FP16 && w != 16 || r.Kind == FP32 && w != 32 {
 			t.Errorf("%s: %s in %d bits", r.Name, r.Kind, w)
 		}
 		if bytes := r.Kind == Address || r.Kind == Size; bytes != (r.Unit > 1) {
@@ -76,8 +76,13 @@ func TestArrays(t *testing.T) {
 		}
 		base := *a.Base.Row()
 		if a.Index >= a.Len || r.Kind != base.Kind || r.Doc != base.Doc ||
-			r.Place(V7).Addr() != base.Place(V7).Addr()+4*uint32(a.Index) {
+			!r.Follows(&table[max(i-1, int(a.Base))]) && a.Index > 0 {
 			t.Errorf("%s does not go with %s", r.Name, a.Base)
+		}
+		for _, c := range []*Codec{V7, V11} {
+			if p, q := r.Place(c), base.Place(c); p.Block != q.Block || p.Block != nil && p.Word != q.Word+a.Index {
+				t.Errorf("version %d: %s is not %d words after %s", c.Version, r.Name, a.Index, a.Base)
+			}
 		}
 	}
 	if a := CoeffBase.At(3).Row().Array; a != (Array{

@@ -11,7 +11,9 @@ type Block struct {
 	Base  uint32 // byte address of the first register; a header has none
 	Words int
 	Doc   string
-	first int // index of its first word among all words of the version
+	// Header is set if the words are not those of registers.
+	Header bool
+	first  int // index of its first word among all words of the version
 }
 
 // Image returns the byte offset of the block in the image of a version that has one.
@@ -24,6 +26,9 @@ type Place struct {
 	Bit, Width uint8
 	Source     string // where the place is from, unless records show it; assigned means zinc's own choice
 }
+
+// Register returns the byte address of the place's register, or false in a header, which has none.
+func (p Place) Register() (uint32, bool) { return p.Addr(), !p.Block.Header }
 
 // Addr returns the byte address of the place's register; in a header, the byte offset of the word.
 func (p Place) Addr() uint32 { return p.Block.Base + 4*uint32(p.Word) }
@@ -40,6 +45,40 @@ func (p Place) Bits() string {
 		return strconv.Itoa(int(p.Bit))
 	}
 	return fmt.Sprintf("%d:%d", p.Bit+p.Width-1, p.Bit)
+}
+
+// move is a place of whole words of version 7 in another version; the fields of a word keep their bits.
+type move struct {
+	block  *Block
+	from   int // first word, of the block
+	n      int // words
+	step   int // words from one to the next
+	to     *Block
+	at     int // first word, of the block
+	source string
+}
+
+// placeRows assigns the rows with a place in version 7 their places in another version: those of apart, then those of
+// the words that moves has. A row that neither has gets none.
+func placeRows(layout int, apart map[Field]Place, moves []move) {
+	for f := range table {
+		r := &table[f]
+		from := r.places[layoutV7]
+		p, ok := apart[Field(f)]
+		for i := 0; !ok && i < len(moves) && from.Block != nil; i++ {
+			if m := &moves[i]; m.block == from.Block && from.Word >= m.from && from.Word < m.from+m.n {
+				word := m.at + (from.Word-m.from)*m.step
+				p, ok = Place{Block: m.to, Word: word, Bit: from.Bit, Source: m.source}, true
+			}
+		}
+		if !ok || p.Block == nil {
+			continue
+		}
+		if p.Width == 0 {
+			p.Width = from.Width
+		}
+		r.places[layout] = p
+	}
 }
 
 // String returns the place as the text form writes it: block, byte offset of the word in the block, and lowest bit, as
@@ -61,5 +100,6 @@ func (p Place) source() string {
 const (
 	layoutV7 = iota
 	layoutV10
+	layoutV11
 	layouts
 )

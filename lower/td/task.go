@@ -6,7 +6,7 @@ import (
 )
 
 // numFields is the number of rows of the field table.
-const numFields = 555
+const numFields = 608
 
 // Task is one task: the value of every field. A field whose register is not written keeps its reset value, taken to be
 // zero.
@@ -15,7 +15,9 @@ type Task struct {
 	// Spans are the records in which the task was read or is to be written, in the order of its stream; nil stands for
 	// those that the codec writes. Tasks may share them.
 	Spans []Span
-	err   error // the first value that no version holds
+	// Padding is the number of records of no effect that the codec writes, because the task's place calls for them.
+	Padding int
+	err     error // the first value that no version holds
 }
 
 // New returns a task with every field zero.

@@ -38,6 +38,13 @@ var versions = map[int]func(t *Task) (*Task, error){
 		}
 		return V7.DecodeWords(ws)
 	},
+	V11.Version: func(t *Task) (*Task, error) {
+		ws, err := V11.EncodeWords(t)
+		if err != nil {
+			return nil, err
+		}
+		return V11.DecodeWords(ws)
+	},
 	V10.Version: func(t *Task) (*Task, error) {
 		image, err := EncodeV10(t)
 		if err != nil {
@@ -54,34 +61,63 @@ func TestEveryValueOfEveryField(t *testing.T) {
 	const most = 17 // bits of the widest field whose values are all taken
 	for f := range table {
 		r := &table[f]
-		task := New()
-		task.Spans = wholeSpans
-		p := r.Place(V7)
-		if p.Block == Header && p.Word >= headerMin {
-			task.Set(KBase0, 3).SetBool(KBE0, true) // a header of eleven words
-		}
-		n := 1 << min(p.Width, most)
-		values := slices.Collect(testform.Sample(n, 4, 64))
-		for bit := range int(p.Width) {
-			values = append(values, 1<<bit, 1<<(bit+1)-1)
-		}
-		others := *task
-		others.setRaw(Field(f), 0)
-		for _, v := range values {
-			task.setRaw(Field(f), uint32(v))
-			for version, code := range versions {
-				back, err := code(task)
+		for _, c := range Codecs {
+			p := r.Place(c)
+			if p.Block == nil || Field(f) == TaskWords && c.Version != V10.Version { // those codecs count the words
+				continue
+			}
+			task := wholeTask(c, Field(f))
+			n := 1 << min(p.Width, most)
+			values := slices.Collect(testform.Sample(n, 4, 64))
+			for bit := range int(p.Width) {
+				values = append(values, 1<<bit, 1<<(bit+1)-1)
+			}
+			others := *task
+			others.setRaw(Field(f), 0)
+			for _, v := range values {
+				task.setRaw(Field(f), uint32(v))
+				back, err := versions[c.Version](task)
 				if err != nil {
-					t.Fatalf("version %d: %s = %#x: %v", version, r.Name, v, err)
+					t.Fatalf("version %d: %s = %#x: %v", c.Version, r.Name, v, err)
+				}
+				if c.Version != V10.Version {
+					back.setRaw(TaskWords, others.raw(TaskWords))
 				}
 				got := back.raw(Field(f))
 				if back.setRaw(Field(f), 0); got != uint32(v) || back.val != others.val {
 					back.setRaw(Field(f), got)
-					t.Fatalf("version %d: %s = %#x: %s", version, r.Name, v, difference(back, task))
+					t.Fatalf("version %d: %s = %#x: %s", c.Version, r.Name, v, difference(back, task))
 				}
 			}
 		}
 	}
+}
+
+// wholeTask returns a task that writes every field of a version: each record, and a header with the word of f.
+func wholeTask(c *Codec, f Field) *Task {
+	task := New()
+	p := table[f].Place(c)
+	if c.Version == V11.Version {
+		// The defaults, and the addresses of every stream.
+		c.unpack(task, c.defaults)
+		for _, e := range []Field{KBE0, RBE0, RBE1, WBE} {
+			if e != f {
+				task.SetBool(e, true)
+			}
+		}
+		if a := p.Addr(); p.Block == KernelV11 && (a == 0x19f4 || a == 0x1a00) { // address of a table
+			task.Set(StreamConfig.At(TableStream), 1)
+		}
+		if f == DTID {
+			task.SetBool(TSR, true).SetBool(TDE, true)
+		}
+		return task
+	}
+	task.Spans = wholeSpans
+	if p = table[f].Place(V7); p.Block == Header && p.Word >= V7.header {
+		task.Set(KBase0, 3).SetBool(KBE0, true) // a header of eleven words
+	}
+	return task
 }
 
 func TestSetRefuses(t *testing.T) {

@@ -13,8 +13,8 @@ var V10 = &Codec{
 var (
 	HeaderV10 = &Block{
 		Name:  "Header",
-		Words: 9,
-		Doc:   "the task header: nine words before the first group",
+		Words: 9, Header: true,
+		Doc: "the task header: nine words before the first group",
 	}
 	G0 = &Block{Name: "G0", first: 0x24 / 4, Words: 34, Base: 0x5500, Doc: "kernel and common"}
 	G1 = &Block{Name: "G1", first: 0xf4 / 4, Words: 19, Base: 0x0000, Doc: "dimensions"}
@@ -31,64 +31,54 @@ var Groups = []*Block{G0, G1, G2, G3, G4, G5, G6}
 // ImageSize is the number of bytes of a version-10 image, up to the end of its last group.
 const ImageSize = 0x358 + 4*21
 
-// Register returns the byte address of the place's register, or false in the header of version 10, which has none.
-func (p Place) Register() (uint32, bool) { return p.Addr(), p.Block != HeaderV10 }
-
 // moves lists where whole words of version 7 are in version 10; the fields of a word keep their bits. Between the words
 // that the chapter fixes, the order of version 7 is kept.
-var moves = []struct {
-	block  *Block
-	from   int // first word, of the block
-	n      int // words
-	step   int // words from one to the next in the group
-	group  *Block
-	to     int // first word, of the group
-	source string
-}{
-	{block: Header, from: 0, n: 9, step: 1, group: HeaderV10, to: 0, source: assigned},
-	{block: Header, from: 9, n: 2, step: 1, group: G5, to: 5, source: assigned},
+var moves = []move{
+	{block: Header, from: 0, n: 9, step: 1, to: HeaderV10, at: 0, source: assigned},
+	{block: Header, from: 9, n: 2, step: 1, to: G5, at: 5, source: assigned},
 
-	{block: Kernel, from: 0, n: 2, step: 1, group: G0, to: 0, source: assigned},
-	{block: Kernel, from: 2, n: 16, step: 1, group: G0, to: 2, source: "listing 23.3: G0 at 0x2c"},
-	{block: Kernel, from: 18, n: 16, step: 1, group: G2, to: 37, source: assigned},
-	{block: Kernel, from: 34, n: 16, step: 1, group: G2, to: 53, source: assigned},
-	{block: Kernel, from: 50, n: 4, step: 4, group: G0, to: 18,
+	{block: Kernel, from: 0, n: 2, step: 1, to: G0, at: 0, source: assigned},
+	{block: Kernel, from: 2, n: 16, step: 1, to: G0, at: 2, source: "listing 23.3: G0 at 0x2c"},
+	{block: Kernel, from: 18, n: 16, step: 1, to: G2, at: 37, source: assigned},
+	{block: Kernel, from: 34, n: 16, step: 1, to: G2, at: 53, source: assigned},
+	{block: Kernel, from: 50, n: 4, step: 4, to: G0, at: 18,
 		source: "stream enables 0x5548, 0x5558, 0x5568, 0x5578"},
-	{block: Kernel, from: 54, n: 4, step: 4, group: G0, to: 19,
+	{block: Kernel, from: 54, n: 4, step: 4, to: G0, at: 19,
 		source: "stream offsets 0x554c, 0x555c, 0x556c, 0x557c"},
-	{block: Kernel, from: 58, n: 4, step: 1, group: G2, to: 32, source: assigned},
+	{block: Kernel, from: 58, n: 4, step: 1, to: G2, at: 32, source: assigned},
 
-	{block: Common, from: 0, n: 1, step: 1, group: G1, to: 0, source: "listing 23.3: 0xf4, 0xf6"},
-	{block: Common, from: 1, n: 2, step: 1, group: G1, to: 1, source: assigned},
-	{block: Common, from: 3, n: 2, step: 1, group: G1, to: 3, source: "listing 23.3: 0x100, 0x104"},
-	{block: Common, from: 5, n: 4, step: 1, group: G1, to: 5, source: assigned},
-	{block: Common, from: 9, n: 1, step: 1, group: G1, to: 10, source: "listing 23.3: 0x11c"},
-	{block: Common, from: 10, n: 3, step: 1, group: G1, to: 11, source: assigned},
-	{block: Common, from: 13, n: 1, step: 1, group: G1, to: 14, source: "task type: G1 + 0x38, bits 7:4"},
-	{block: Common, from: 14, n: 2, step: 1, group: G1, to: 15, source: assigned},
+	{block: Common, from: 0, n: 1, step: 1, to: G1, at: 0, source: "listing 23.3: 0xf4, 0xf6"},
+	{block: Common, from: 1, n: 2, step: 1, to: G1, at: 1, source: assigned},
+	{block: Common, from: 3, n: 2, step: 1, to: G1, at: 3, source: "listing 23.3: 0x100, 0x104"},
+	{block: Common, from: 5, n: 4, step: 1, to: G1, at: 5, source: assigned},
+	{block: Common, from: 9, n: 1, step: 1, to: G1, at: 10, source: "listing 23.3: 0x11c"},
+	{block: Common, from: 10, n: 3, step: 1, to: G1, at: 11, source: assigned},
+	{block: Common, from: 13, n: 1, step: 1, to: G1, at: 14, source: "task type: G1 + 0x38, bits 7:4"},
+	{block: Common, from: 14, n: 2, step: 1, to: G1, at: 15, source: assigned},
 
-	{block: TileSrc, from: 0, n: 2, step: 1, group: G2, to: 0, source: assigned},
-	{block: TileSrc, from: 2, n: 1, step: 1, group: G2, to: 4, source: "table 23.5: 0x1344"},
-	{block: TileSrc, from: 3, n: 4, step: 1, group: G2, to: 6, source: assigned},
-	{block: TileSrc, from: 7, n: 1, step: 1, group: G2, to: 10, source: "table 23.5: 0x134a"},
-	{block: TileSrc, from: 8, n: 4, step: 1, group: G2, to: 12, source: assigned},
-	{block: TileSrc, from: 12, n: 16, step: 1, group: G2, to: 16, source: assigned},
+	{block: TileSrc, from: 0, n: 2, step: 1, to: G2, at: 0, source: assigned},
+	{block: TileSrc, from: 2, n: 1, step: 1, to: G2, at: 4, source: "table 23.5: 0x1344"},
+	{block: TileSrc, from: 3, n: 4, step: 1, to: G2, at: 6, source: assigned},
+	{block: TileSrc, from: 7, n: 1, step: 1, to: G2, at: 10, source: "table 23.5: 0x134a"},
+	{block: TileSrc, from: 8, n: 4, step: 1, to: G2, at: 12, source: assigned},
+	{block: TileSrc, from: 12, n: 16, step: 1, to: G2, at: 16, source: assigned},
 
-	{block: PE, from: 0, n: 4, step: 1, group: G3, to: 0, source: assigned},
+	{block: PE, from: 0, n: 4, step: 1, to: G3, at: 0, source: assigned},
 
-	{block: L2, from: 0, n: 12, step: 1, group: G4, to: 0, source: assigned},
-	{block: L2, from: 12, n: 6, step: 1, group: G6, to: 9, source: assigned},
+	{block: L2, from: 0, n: 12, step: 1, to: G4, at: 0, source: assigned},
+	{block: L2, from: 12, n: 6, step: 1, to: G6, at: 9, source: assigned},
 
-	{block: NE, from: 0, n: 5, step: 1, group: G5, to: 0, source: assigned},
+	{block: NE, from: 0, n: 5, step: 1, to: G5, at: 0, source: assigned},
 
-	{block: TileDst, from: 0, n: 1, step: 1, group: G6, to: 0, source: assigned},
-	{block: TileDst, from: 1, n: 1, step: 1, group: G6, to: 2, source: "table 23.5: 0x1442"},
-	{block: TileDst, from: 2, n: 4, step: 1, group: G6, to: 4, source: assigned},
-	{block: TileDst, from: 6, n: 1, step: 1, group: G6, to: 8, source: assigned},
+	{block: TileDst, from: 0, n: 1, step: 1, to: G6, at: 0, source: assigned},
+	{block: TileDst, from: 1, n: 1, step: 1, to: G6, at: 2, source: "table 23.5: 0x1442"},
+	{block: TileDst, from: 2, n: 4, step: 1, to: G6, at: 4, source: assigned},
+	{block: TileDst, from: 6, n: 1, step: 1, to: G6, at: 8, source: assigned},
 }
 
 // apart lists the fields that leave their word.
 var apart = map[Field]Place{
+	Kh:          {Block: G1, Word: 7, Bit: 5, Width: 6, Source: assigned}, // of version 11, which has 6 bits
 	OCGSize:     {Block: G1, Word: 9, Bit: 0, Source: "listing 23.3: 0x118"},
 	PaddingMode: {Block: G3, Word: 4, Bit: 0, Source: "table 23.4: padding mode in G3; word and bit assigned"},
 }
@@ -102,21 +92,11 @@ const (
 
 // placeV10 assigns every row its place in version 10, including the rows of unexplained bits.
 func placeV10() {
+	placeRows(layoutV10, apart, moves)
 	for f := range table {
-		r := &table[f]
-		from := r.places[layoutV7]
-		to, ok := apart[Field(f)]
-		for i := 0; !ok && i < len(moves); i++ {
-			if m := &moves[i]; m.block == from.Block && from.Word >= m.from && from.Word < m.from+m.n {
-				word := m.to + (from.Word-m.from)*m.step
-				to, ok = Place{Block: m.group, Word: word, Bit: from.Bit, Source: m.source}, true
-			}
+		if p := table[f].places[layoutV10]; p.Block == nil || p.Word >= p.Block.Words {
+			panic(fmt.Sprintf("lower/td: %s has no place in version 10", table[f].Name))
 		}
-		if !ok || to.Word >= to.Block.Words {
-			panic(fmt.Sprintf("lower/td: %s has no place in version 10", r.Name))
-		}
-		to.Width = from.Width
-		r.places[layoutV10] = to
 	}
 }
 

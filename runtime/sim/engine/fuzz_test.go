@@ -55,7 +55,7 @@ func FuzzStep(f *testing.F) {
 		for ; len(edits) >= 6; edits = edits[6:] {
 			i := int(binary.LittleEndian.Uint16(edits)) % len(rows)
 			v := uint64(binary.LittleEndian.Uint32(edits[2:]))
-			task.Set(td.Field(i), int(v&(1<<rows[i].Place(td.V7).Width-1)*uint64(rows[i].Unit)))
+			task.Set(td.Field(i), int(v&(1<<rows[i].Home().Width-1)*uint64(rows[i].Unit)))
 		}
 		mem := buffers{}
 		for i := range 32 {
