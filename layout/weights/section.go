@@ -28,7 +28,8 @@ type Symbol struct {
 
 // Section collects the constants of a program in task order. The zero value is ready. Constants are aligned to
 // Granule; equal ones are stored once. The section keeps what its bytes are made from, and WriteTo makes them. A digest
-// of all bytes of a constant is made when another one begins with the same bytes, or for Symbols.
+// of all bytes of a constant is made when another one begins with the same bytes and is not made from the same memory,
+// or for Symbols.
 type Section struct {
 	// Workers is the number of goroutines that pack constants, 0 for one per processor.
 	Workers int
@@ -244,6 +245,9 @@ func (s *Section) equal(c *constant, k key) *constant {
 	first := s.begun[k]
 	if first == nil {
 		return nil
+	}
+	if first.piece.same(&c.piece) {
+		return first // several functions that have one weight
 	}
 	s.digests([]*constant{first, c})
 	k.sum = first.sum
