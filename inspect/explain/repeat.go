@@ -18,22 +18,28 @@ const (
 // have about a hundred operations.
 const longestLayer = 1000
 
-// withOneLayer returns a copy of a program with one function whose equal layers are one, and their number; nil if it
-// has few of them. Layers are equal up to the values of large constants.
+// withOneLayer returns a copy of a program whose equal layers are one, and their number; nil if a function has few of
+// them or functions differ in their number. Layers are equal up to the values of large constants.
 func withOneLayer(p *ir.Program) (*ir.Program, int) {
-	if len(p.Funcs) != 1 || len(p.Funcs[0].Body.Ops) < leastOps || len(p.Funcs[0].Flex.Enums) > 0 {
-		return nil, 0
-	}
-	r := repeatOf(p.Funcs[0].Body.Ops)
-	if r.count < leastLayers {
-		return nil, 0
+	var repeats []repeat
+	for _, f := range p.Funcs {
+		if len(f.Body.Ops) < leastOps || len(f.Flex.Enums) > 0 {
+			return nil, 0
+		}
+		r := repeatOf(f.Body.Ops)
+		if r.count < leastLayers || len(repeats) > 0 && r.count != repeats[0].count {
+			return nil, 0
+		}
+		repeats = append(repeats, r)
 	}
 	short := ir.CloneProgram(p)
-	r.cut(short.Funcs[0])
-	if ir.Verify(short) != nil {
+	for i, r := range repeats {
+		r.cut(short.Funcs[i])
+	}
+	if len(repeats) == 0 || ir.Verify(short) != nil {
 		return nil, 0
 	}
-	return short, r.count
+	return short, repeats[0].count
 }
 
 // repeat is a run of equal layers: count of them, each of length operations, from begin on.

@@ -14,11 +14,11 @@ import (
 )
 
 // decoder opens a decoder without weights.
-func decoder(t *testing.T, layers int) *ir.Program {
+func decoder(t *testing.T, layers int, queries ...int) *ir.Program {
 	t.Helper()
 	d := testmodel.Decoder{
 		Layers: layers, Width: 512, Hidden: 1024, Heads: 8, Shared: 2, Head: 64, Vocabulary: 1000, Context: 1024,
-		Queries: []int{1},
+		Queries: append([]int{1}, queries...),
 	}
 	path := filepath.Join(t.TempDir(), "model.mil")
 	if err := os.WriteFile(path, []byte(d.Text()), 0o666); err != nil {
@@ -41,10 +41,16 @@ func TestWithOneLayerKeepsOneOfEqualLayers(t *testing.T) {
 	if short == nil || layers < 11 || layers > 12 {
 		t.Fatalf("%d equal layers of 12", layers)
 	}
-	f, want := short.Funcs[0], decoder(t, 13-layers).Funcs[0]
-	if len(f.Body.Ops) != len(want.Body.Ops) || len(f.Body.Params) != len(want.Body.Params) {
-		t.Errorf("%d operations and %d inputs are left, want %d and %d", len(f.Body.Ops), len(f.Body.Params),
-			len(want.Body.Ops), len(want.Body.Params))
+	want := decoder(t, 13-layers).Funcs[0]
+	both, _ := withOneLayer(decoder(t, 12, 16))
+	if both == nil || len(both.Funcs) != 2 {
+		t.Fatal("the layers of two functions are not cut")
+	}
+	for _, f := range append(short.Funcs, both.Funcs[0]) {
+		if len(f.Body.Ops) != len(want.Body.Ops) || len(f.Body.Params) != len(want.Body.Params) {
+			t.Errorf("%d operations and %d inputs are left, want %d and %d", len(f.Body.Ops), len(f.Body.Params),
+				len(want.Body.Ops), len(want.Body.Params))
+		}
 	}
 }
 
