@@ -29,7 +29,43 @@ func FoldOp(op *Op) ([]*Const, error) {
 	if _, err := InferOp(op); err != nil {
 		return nil, err
 	}
+	if AssumesWeight(op) {
+		if c := assumedResult(op); c != nil {
+			return []*Const{c}, nil
+		}
+	}
 	return op.Def.Fold(op)
+}
+
+// AssumesWeight reports whether an operation is a compressed weight whose values are unknown. Its fold is other assumed
+// values, which take no memory. A sparse weight is folded as any other: its mask decides about places and times.
+func AssumesWeight(op *Op) bool { return assumption(op) != nil }
+
+// assumption returns what assumes the values of the weight, nil for another operation.
+func assumption(op *Op) (of func(t DType, bytes int) []byte) {
+	if !IsConstexpr(op) || op.Arg(ParamMask) != nil || op.Arg(ParamDataMask) != nil || op.Arg(ParamIndicesMask) != nil {
+		return nil
+	}
+	op.Operands(func(_ *Param, v *Value) {
+		if v.Const != nil && v.Const.Assumed != nil {
+			of = v.Const.Assumed
+		}
+	})
+	return of
+}
+
+// assumedResult returns assumed values for the result of a compressed weight, or nil.
+func assumedResult(op *Op) *Const {
+	of := assumption(op)
+	t, ok := resultType(op)
+	if !ok || !t.DType.IsFloat() || t.Bytes() > math.MaxInt {
+		return nil
+	}
+	data := of(t.DType, int(t.Bytes()))
+	if data == nil {
+		return nil
+	}
+	return &Const{Type: t, Data: data, Assumed: of}
 }
 
 // resultType returns the type of the only result, if its size is known and a whole number of bytes.

@@ -53,7 +53,8 @@ func (s *State) foldOp(op *ir.Op) (bool, error) {
 	if !known || !constexpr && s.folded+bytes > foldBudget {
 		return false, nil
 	}
-	if limit := memlimit.Bytes(); constexpr && bytes > limit-s.expanded {
+	unpacked := constexpr && !ir.AssumesWeight(op)
+	if limit := memlimit.Bytes(); unpacked && bytes > limit-s.expanded {
 		return false, fmt.Errorf("%s %q: decompressed it takes %d bytes, with the %d bytes of those before it more "+
 			"than the limit of %d bytes of memory", op.Def.Name, op.Name, bytes, s.expanded, limit)
 	}
@@ -64,8 +65,10 @@ func (s *State) foldOp(op *ir.Op) (bool, error) {
 	if cs == nil {
 		return false, nil
 	}
-	if constexpr {
+	if unpacked {
 		s.expanded += bytes
+	}
+	if constexpr {
 		s.noteCompressed(op)
 	} else {
 		for _, c := range cs {
