@@ -56,6 +56,9 @@ func (w *taskWriter) add(t *td.Task, relocs []int, follow int) error {
 			return err
 		}
 	}
+	if !w.d.codec.Relocated() {
+		return nil
+	}
 	for _, lane := range relocs {
 		i, ok := w.d.codec.WordIndex(t, td.CoeffBase.At(lane))
 		if !ok {

@@ -221,12 +221,12 @@ func (r *recorder) task(t *td.Task, off, follow int) {
 	}
 	var list [16]provenance.Link
 	links := list[:0]
-	link := func(bar int, base td.Field) {
+	link := func(bar int, base td.Field, target int64) {
 		w, ok := r.codec.WordIndex(t, base)
 		if !ok {
 			return
 		}
-		l := provenance.Link{Word: uint32(w), Target: uint64(t.Get(base))}
+		l := provenance.Link{Word: uint32(w), Target: uint64(target)}
 		switch bar {
 		case td.BarConstants:
 			l.Kind = provenance.LinkConstant
@@ -242,12 +242,16 @@ func (r *recorder) task(t *td.Task, off, follow int) {
 	}
 	for k := range td.Streams {
 		if s := &td.Streams[k]; t.On(s.BarValid) {
-			link(t.Int(s.Bar), s.Base)
+			link(t.Int(s.Bar), s.Base, int64(t.Get(s.Base)))
 		}
 	}
 	if t.On(td.KBE0) {
+		bar := t.Int(td.KBase0)
 		for lane := range t.LaneParts() {
-			link(t.Int(td.KBase0), lane.Base)
+			link(bar, lane.Base, lane.From)
+		}
+		for table := range t.StreamParts() {
+			link(bar, table.Base, table.From)
 		}
 	}
 	slices.SortStableFunc(links, func(a, b provenance.Link) int { return int(a.Word) - int(b.Word) })

@@ -57,9 +57,10 @@ type draft struct {
 	hint2   cacheHint // of source 2, if it comes by DMA
 	partial bool      // a later task writes to the same port
 	deps    dependence
-	time    int64 // microseconds
-	first   bool  // first task of the procedure
-	last    bool  // last task of the procedure
+	time    int64  // microseconds
+	first   bool   // first task of the procedure
+	last    bool   // last task of the procedure
+	live    uint32 // td.LiveOuts
 }
 
 // neuralWork is work of the neural engine.

@@ -206,6 +206,7 @@ func (p *printer) planned(d *draft) string {
 	w.add(d.time != 0, "%d us", d.time)
 	w.add(d.first, "first")
 	w.add(d.last, "last")
+	w.add(d.live != 0, "live %#x", d.live)
 	for _, r := range [...]role{source1, source2, result} {
 		if o := d.stream(r); o != nil {
 			var s wordList

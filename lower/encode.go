@@ -71,6 +71,7 @@ func (e *encoder) encode() {
 	e.planarEngine()
 	e.neuralEngine()
 	e.tileResult()
+	e.set(td.LiveOuts, int(e.live))
 }
 
 func (e *encoder) set(f td.Field, v int) { e.to.Set(f, v) }

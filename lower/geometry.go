@@ -366,7 +366,9 @@ func (d *draft) units() {
 	case d.fewFolded():
 		d.shift.min, d.shift.pref = s, s
 	case sums && smallWork(d.t, &d.src[0], &d.dst):
-		s = maxShift
+		if d.t.FoldsSmall || d.worksLong() && (out[axH] > 1 || !d.window.alone()) {
+			s = maxShift
+		}
 		d.shift.small, d.shift.min, d.shift.pref = true, s, s
 	case sums && s > 1 && !d.ne.unicast && d.worksLong():
 		d.shift.min, d.shift.pref = s, s

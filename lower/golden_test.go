@@ -627,6 +627,9 @@ var plannerCases = map[string]ruleCase{
 		return g.Op("reduce_sum", "x", g.Op("linear", "x", g.Input(512, 1024), "weight", g.Weights(64, 1024), "bias",
 			g.Weights(64)), "axes", []int64{1}, "keep_dims", true)
 	}},
+	"live-outs": {"a softmax over channels", func(g *irbuild.Graph) *ir.Value {
+		return g.Op("softmax", "x", g.Input(1, 64, 8, 8), "axis", 1)
+	}},
 	"events": {"a chain of three", func(g *irbuild.Graph) *ir.Value {
 		return g.Op("abs", "x", g.Op("sigmoid", "x", g.Op("abs", "x", g.Input(1, 16, 4, 32))))
 	}},
@@ -645,8 +648,11 @@ func TestPlannersChangeDraftsAsRecorded(t *testing.T) {
 		t.Run(p.Name, func(t *testing.T) {
 			g := irbuild.New(1)
 			seg := segmentOf(g, c.build(g))
-			if p.Name == "older-form" {
+			switch p.Name {
+			case "older-form":
 				seg.Codec = td.V7Full
+			case "live-outs":
+				seg.Codec = td.V11
 			}
 			b := newBuilder(seg, target.H13, &weights.Section{})
 			if err := b.makeDrafts(seg); err != nil {

@@ -106,7 +106,11 @@ func (b *builder) fillTable(d *draft, a *weights.Activation, channels int64) {
 	if b.trial {
 		return
 	}
-	parts, err := b.sec.AddTable(&a.Table, weights.ActiveCores(int(channels)))
+	lanes := 1
+	if b.t.TablesInLanes {
+		lanes = weights.ActiveCores(int(channels))
+	}
+	parts, err := b.sec.AddTable(&a.Table, lanes)
 	if err != nil {
 		b.fail("%w", err)
 		return

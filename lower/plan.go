@@ -52,6 +52,8 @@ var Planners = []Planner{
 		run: quiet((*schedule).times)},
 	{Name: "events", Doc: "which tasks are first and last", Why: "no other planner depends on it",
 		run: quiet((*schedule).ends)},
+	{Name: "live-outs", Doc: "the parts of L2 that later tasks read, if the version of the descriptor has them",
+		Why: "needs final addresses in L2 and the last task", run: quiet((*schedule).liveOuts)},
 }
 
 // trialPlanners is the number of planners that a trial runs.

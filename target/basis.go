@@ -70,6 +70,7 @@ var basisRows = []basisRow{
 	{"Cores", "h11 h12 " + generations + " h18g h19", Decoded, studyHAL},
 	{"Cores WorkUnit SmallImage StreamPixels SurfaceAlign", "h13", Recorded, records},
 	{"Cores", "h13 h14 h15 h16 h17 h18", Recorded, records},
+	{"FoldsSmall TablesInLanes", "h13 h14", Recorded, records},
 	{"StreamForms NoCode", generations, Decoded, guide24},
 	{"StateMultiple", "h13", Decoded, "no report states one"},
 	{"StateMultiple", "h16", Measured, states},

@@ -40,6 +40,10 @@ type Table struct {
 	Cores        int64 `doc:"cores that kernels are spread over"`
 	SurfaceAlign int64 `doc:"row alignment of a surface in bytes"`
 
+	// FoldsSmall and TablesInLanes are what h13 does and later targets do not (recorded).
+	FoldsSmall    bool `doc:"a small image is folded as far as units go, however short its sums"`
+	TablesInLanes bool `doc:"every lane in use reads a lookup table, instead of a stream of its own"`
+
 	CostOf      string   `doc:"chip whose published times the estimates are fitted to"`
 	StreamForms []string `doc:"compressed forms that reach the engine as stored"` // or StreamAll
 

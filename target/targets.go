@@ -12,6 +12,7 @@ var H13 = &Table{
 	WorkUnit: 128, SmallImage: 8,
 	KernelBytes: 64 << 10, KernelStream: 16 << 20, StreamPixels: 128,
 	Cores: 16, SurfaceAlign: 64,
+	FoldsSmall: true, TablesInLanes: true,
 	CostOf:      "M1",
 	StreamForms: []string{"palette4", "palette8", "sparse"},
 	Programs:    100, Tasks: 164,
@@ -33,6 +34,7 @@ var (
 var (
 	H14 = H13.with("h14", func(t *Table) {
 		t.Family, t.Subtype, t.Version, t.TD = A14, 5, 11, 0
+		t.FoldsSmall, t.TablesInLanes = false, false
 		t.MaxKernelW, t.MaxKernelH = 16, 32
 		t.SmallKernelW, t.SmallKernelH = 8, 16
 		t.MaxPool = 31
@@ -41,7 +43,7 @@ var (
 		t.CostOf, t.Programs, t.Tasks = "M2 Pro", 193, 325
 	})
 	H15 = H14.with("h15", func(t *Table) {
-		t.Family, t.Subtype, t.Version = A15, 6, 8
+		t.Family, t.Subtype, t.Version, t.TD = A15, 6, 8, 0
 		t.ReduceTranspose = 384
 		t.StreamForms = append([]string{"blockwise"}, H14.StreamForms...)
 		t.Programs, t.Tasks, t.Kinds = 5, 5, oneTask

@@ -276,7 +276,12 @@ func (t *Task) LaneParts() iter.Seq[Part] {
 			return
 		}
 		for i := range Lanes {
-			if t.On(CoeffEn.At(i)) && !yield(t.part(i, CoeffBase, CoeffSize)) {
+			if !t.On(CoeffEn.At(i)) {
+				continue
+			}
+			p, base := t.part(i, CoeffBase, CoeffSize), int64(t.Get(KernelBase))
+			p.From, p.To = p.From+base, p.To+base
+			if !yield(p) {
 				return
 			}
 		}

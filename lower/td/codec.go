@@ -139,6 +139,10 @@ func (c *Codec) setDefaults(values map[uint32]uint32, always []uint32) {
 // filler reports whether a register only fills a task.
 func (c *Codec) filler(addr uint32) bool { return c.filling != 0 && addr == c.filling }
 
+// Relocated reports whether tasks have the addresses of their coefficients for the container to relocate. Otherwise
+// they name a buffer-access register with each address.
+func (c *Codec) Relocated() bool { return c.Heads == nil }
+
 // Has reports whether the version has a field.
 func (c *Codec) Has(f Field) bool { return table[f].Place(c).Block != nil }
 
