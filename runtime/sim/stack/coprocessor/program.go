@@ -57,6 +57,10 @@ func prepare(mem []byte, addr uint64, on *target.Table) (*program, error) {
 		return nil, fmt.Errorf("coprocessor: the container has %d programs, want 1; put "+
 			"each into its own container", len(pkg.Programs))
 	}
+	codec, err := td.CodecOf(on.TD)
+	if err != nil {
+		return nil, err
+	}
 	src := pkg.Programs[0]
 	tasks, err := td.Join(src.Text.Images, src.Text.Records)
 	if err != nil {
@@ -64,7 +68,7 @@ func prepare(mem []byte, addr uint64, on *target.Table) (*program, error) {
 	}
 	p := &program{procs: make([]procedure, len(src.Procedures)), warnings: pkg.Warnings()}
 	for i := range p.procs {
-		if err := p.procs[i].fill(src, &src.Procedures[i], tasks, uint32(addr), on); err != nil {
+		if err := p.procs[i].fill(src, &src.Procedures[i], tasks, uint32(addr), on, codec); err != nil {
 			return nil, fmt.Errorf("coprocessor: procedure %d, %q: %w", i, src.Procedures[i].Name, err)
 		}
 	}
@@ -100,7 +104,7 @@ func (p *program) resolve(records []td.Record, tasks int) error {
 
 // fill prepares one procedure.
 func (p *procedure) fill(src *afpp.Program, from *afpp.Procedure, tasks []*td.Task, text uint32,
-	on *target.Table) error {
+	on *target.Table, codec *td.Codec) error {
 	*p = procedure{name: from.Name, text: text}
 	for _, b := range from.Bars {
 		p.bars[b.ID] = bar{usage: translation.Usage(b.Usage), size: b.Size}
@@ -117,7 +121,7 @@ func (p *procedure) fill(src *afpp.Program, from *afpp.Procedure, tasks []*td.Ta
 		}
 		p.ops = append(p.ops, span{len(p.tasks), int(o.Tasks)})
 		for i := o.FirstTask; i < o.FirstTask+o.Tasks; i++ {
-			p.tasks = append(p.tasks, td.Placed{Task: tasks[i], Off: int(i) * td.ImageSize})
+			p.tasks = append(p.tasks, td.Placed{Task: tasks[i], Off: int(i) * td.ImageSize, Codec: codec})
 			e := cost.Estimate(tasks[i], on)
 			p.times, p.kinds = append(p.times, e.Time), append(p.kinds, e.Bound)
 		}
