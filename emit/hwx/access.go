@@ -9,7 +9,7 @@ import (
 type Procedure struct {
 	Name       string
 	Main       bool           // the flavour-1 program
-	Entry      uint64         // engine address of the first task
+	Entry      uint64         // engine address of the first task, after the zero bytes of a packed stream
 	FirstWords int            // words of the first task
 	Tasks      int            // tasks in the chain
 	Bars       map[int]uint64 // buffer-access registers that are not zero
@@ -42,12 +42,16 @@ func (f *File) Tensors() []*Tensor { return all[*Tensor](f) }
 // Procedures lists the program and the other procedures in file order.
 func (f *File) Procedures() []Procedure {
 	var l []Procedure
+	text := f.Text()
 	each(f, func(p *Program) {
-		q := Procedure{Name: p.Name, Main: p.Flavor == FlavorProgram, Entry: p.Entry,
-			FirstWords: p.FirstWords(), Tasks: int(p.Tasks), Bars: map[int]uint64{}, Program: p}
-		for i, v := range p.Bars {
-			if v != 0 {
-				q.Bars[i] = v
+		q := Procedure{Name: p.Name, Main: p.Main(), Entry: p.first(), FirstWords: p.FirstWords(),
+			Tasks: int(p.Tasks), Bars: map[int]uint64{}, Program: p}
+		if t, off, ok := text.Of(q); ok && p.Packed != nil {
+			q.FirstWords, _ = packedTask(t, uint64(off))
+		}
+		for i, n := 0, p.barWords(); i < len(p.Bars); i += n {
+			if v := p.Bars[i]; v != 0 {
+				q.Bars[i/n] = v
 			}
 		}
 		l = append(l, q)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 )
@@ -25,6 +26,7 @@ const (
 // builder places an image: addresses first, then the file.
 type builder struct {
 	img      *Image
+	form     *form
 	next     uint64 // next free engine address, on a page
 	segments []*Segment
 	sections int // assigned so far
@@ -40,13 +42,13 @@ type builder struct {
 // does not copy them: write it before they change. Errors are *BuildError, *SpaceError, or the errors of Validate,
 // joined.
 func Build(img *Image) (*File, *Addresses, error) {
-	b := &builder{img: img, next: Base, number: map[string]int{},
+	b := &builder{img: img, form: cmp.Or(formOf(img.CPUSubtype), &forms[0]), next: Base, number: map[string]int{},
 		addrs: &Addresses{Surfaces: map[string]uint64{}}}
 	b.total = partsSize(img.Constants)
 	if img.Stream != nil {
 		b.total = uint64(img.Stream.Size())
 	}
-	if err := img.check(b.total); err != nil {
+	if err := img.check(b.form, b.total); err != nil {
 		return nil, nil, err
 	}
 	b.segment(SegGuard, 0, Page, 0, SegNoReloc)
@@ -271,7 +273,11 @@ func (b *builder) file() (*File, error) {
 		f.Commands = append(f.Commands, &Port{Name: s.Name, Addr: uint32(b.addrs.Surfaces[s.Name])})
 	}
 	for i := range img.Procedures {
-		f.Commands = append(f.Commands, b.program(i))
+		p, err := b.program(i)
+		if err != nil {
+			return nil, err
+		}
+		f.Commands = append(f.Commands, p)
 	}
 	for _, s := range img.tensorOrder() {
 		f.Commands = append(f.Commands, s.tensor())
@@ -328,14 +334,28 @@ func (b *builder) place(f *File, tab *Symtab) error {
 	return nil
 }
 
-func (b *builder) program(i int) *Program {
+func (b *builder) program(i int) (*Program, error) {
 	e := &b.img.Procedures[i]
-	p := &Program{Flavor: FlavorProcedure, Entry: b.addrs.Text + e.Offset, FirstLess1: e.FirstWords - 1,
-		Tasks: e.Tasks, Mask: progMaskValue, Unknown840: slices.Clone(programForms[b.img.Layout]), Name: e.Name}
+	p := &Program{Flavor: b.form.procedure, Entry: b.addrs.Text + e.Offset - b.form.head, Tasks: e.Tasks, Name: e.Name}
 	if i == 0 {
-		p.Flavor = FlavorProgram
+		p.Flavor = b.form.program
+	}
+	if b.form.head == 0 {
+		p.FirstLess1, p.Mask = e.FirstWords-1, progMaskValue
+		p.Unknown840 = slices.Clone(programForms[b.img.Layout])
+	} else {
+		s, err := follow(b.img.Text, e.Offset, int(e.Tasks), nil)
+		if err != nil {
+			return nil, &BuildError{Field: fmt.Sprintf("Procedures[%d]", i), Msg: err.Error()}
+		}
+		scratch := uint64(0)
+		if slices.ContainsFunc(slices.Collect(maps.Values(e.Bars)), BarRef.scratch) {
+			scratch = b.img.Scratch
+		}
+		p.Packed = b.form.newPacked(e.Offset-b.form.head, s, e.Tasks, scratch)
 	}
 	for r, ref := range e.Bars {
+		r *= p.barWords()
 		switch ref.Kind {
 		case BarText:
 			p.Bars[r] = b.addrs.Text
@@ -347,7 +367,7 @@ func (b *builder) program(i int) *Program {
 			p.Bars[r] = b.addrs.Surfaces[ref.Surface]
 		}
 	}
-	return p
+	return p, nil
 }
 
 // tensorOrder lists the surfaces in the order of their tensor commands.

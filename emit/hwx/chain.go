@@ -23,15 +23,20 @@ const (
 )
 
 // tasks walks the chain of every procedure: header word 7 is the next task's offset in the text, bits 24 to 16 of word
-// 1 its number of words minus one.
+// 1 its number of words minus one. Packed tasks follow each other.
 func (v *validator) tasks() {
-	if _, err := v.f.TaskVersion(); err != nil {
+	if formOf(v.f.Header.CPUSubtype) == nil {
 		return
 	}
 	stream := v.f.Text()
 	seen := map[uint64]bool{}
 	for _, p := range v.f.Procedures() {
-		if text, off, ok := stream.Of(p); ok {
+		text, off, ok := stream.Of(p)
+		switch {
+		case !ok:
+		case p.Program.Packed != nil:
+			v.packed(&p, text, uint64(off), seen)
+		default:
 			n, err := walk(text, uint64(off), p.FirstWords, seen)
 			v.rule(err == nil, "procedure %q: %w", p.Name, err)
 			v.rule(err != nil || n == p.Tasks, "procedure %q names %d tasks, its chain has %d", p.Name, p.Tasks, n)

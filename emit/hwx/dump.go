@@ -122,14 +122,19 @@ func (s *Segment) describe(n int) *node.Node {
 
 func (p *Program) describe() *node.Node {
 	what := "program"
-	if p.Flavor != FlavorProgram {
+	if !p.Main() {
 		what = "procedure"
 	}
-	bars := node.Object("bars")
+	bars, step := node.Object("bars"), p.barWords()
 	for i, a := range p.Bars {
-		if a != 0 {
-			bars.Add(node.Text("    bar %d = %#x\n", i, a), node.Value(fmt.Sprint(i), node.Hex(a)))
+		if a != 0 && i%step == 0 {
+			bars.Add(node.Text("    bar %d = %#x\n", i/step, a), node.Value(fmt.Sprint(i/step), node.Hex(a)))
 		}
+	}
+	if p.Packed != nil {
+		return p.Packed.describe(node.Row("program", "{-what} {name:q}{+flavor} stream at {entry}, {stream_words} words, "+
+			"{tasks} tasks, {-state:#x} words of state\n", what, p.Name, p.Flavor, node.Hex(p.Entry), p.Packed.words(),
+			p.Tasks, (progFirst-stateOff)/4+len(p.Packed)).Add(bars)).Add(extra("tail", p.Tail))
 	}
 	return node.Row("program", "{-what} {name:q}{+flavor} entry {entry} first task {first_words} words, {tasks} "+
 		"tasks, {-state:#x} words of state\n", what, p.Name, p.Flavor, node.Hex(p.Entry), p.FirstWords(), p.Tasks,

@@ -144,9 +144,12 @@ type Port struct {
 
 // Program is a program or procedure descriptor: one entry into the tasks.
 type Program struct {
-	Flavor     uint32 // FlavorProgram or FlavorProcedure
+	Flavor uint32 // FlavorProgram or FlavorProcedure, FlavorPacked or FlavorPackedProcedure
+	// Bars are the words of the buffer-access registers. Those of a packed program are of 128 bits: register i is
+	// Bars[2*i].
 	Bars       [Bars]uint64
-	Entry      uint64 // address of the first task
+	Entry      uint64 // address of the first task, or of the stream
+	Packed     Packed // the rest of the state of a packed program, instead of the fields from FirstLess1 to Unknown840
 	FirstLess1 uint32 // words of the first task, minus one
 	Tasks      uint32
 	Unknown820 uint32    // 0
@@ -158,8 +161,33 @@ type Program struct {
 	Tail       []byte // bytes after the state, unless they are the name and its padding
 }
 
-// FirstWords is the number of words of the first task.
-func (p *Program) FirstWords() int { return int(int64(p.FirstLess1) + 1) }
+// FirstWords is the number of words of the first task, as the descriptor states it; 0 for a packed program, whose tasks
+// state their own.
+func (p *Program) FirstWords() int {
+	if p.Packed != nil {
+		return 0
+	}
+	return int(int64(p.FirstLess1) + 1)
+}
+
+// barWords is the number of words of Bars that a register takes.
+func (p *Program) barWords() int {
+	if p.Packed != nil {
+		return 2
+	}
+	return 1
+}
+
+// first returns the address of the first task.
+func (p *Program) first() uint64 {
+	if p.Packed != nil {
+		return p.Entry + packedHead
+	}
+	return p.Entry
+}
+
+// Main reports whether the descriptor is the program and not one more procedure.
+func (p *Program) Main() bool { return p.Flavor == FlavorProgram || p.Flavor == FlavorPacked }
 
 // Tensor describes a bound tensor.
 type Tensor struct {

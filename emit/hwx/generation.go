@@ -2,6 +2,7 @@ package hwx
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/zinc-compiler/zinc/target"
@@ -37,4 +38,33 @@ func TaskVersion(subtype uint32) (int, error) {
 		return 0, err
 	}
 	return t.TD, nil
+}
+
+// form is what the version of the task descriptor decides about a container.
+type form struct {
+	version            int    // of the descriptor
+	program, procedure uint32 // flavours of the descriptors of programs
+	head               uint64 // zero bytes before the first task
+	align              uint64 // of a task
+	mark               uint32 // word +0x868 of a packed program
+}
+
+// forms are the known forms.
+var forms = []form{
+	{version: 7, program: FlavorProgram, procedure: FlavorProcedure, align: TaskAlign},
+	{version: 11, program: FlavorPacked, procedure: FlavorPackedProcedure, head: packedHead,
+		align: packedTaskAlign, mark: 3},
+}
+
+// formOf returns the form of the containers of a CPU subtype, or nil if it is not known.
+func formOf(subtype uint32) *form {
+	t := target.BySubtype(subtype)
+	if t == nil {
+		return nil
+	}
+	i := slices.IndexFunc(forms, func(f form) bool { return f.version == t.Version })
+	if i < 0 {
+		return nil
+	}
+	return &forms[i]
 }

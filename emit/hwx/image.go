@@ -18,8 +18,9 @@ type Image struct {
 	// Split puts the constants into separate segments (__KERN_0,__kern_0), not into __TEXT,__const after the tasks.
 	Split  bool
 	Layout Layout
-	// Text is the task stream. Tasks are aligned to 256 bytes, the first at 0; the
-	// next-task words count from the start of Text.
+	// Text is the task stream. Tasks that are a chain are aligned to 256 bytes, the first at 0; the
+	// next-task words count from the start of Text. Packed tasks are aligned to 16 bytes, and 16 zero bytes precede the
+	// first one of each procedure.
 	Text []byte
 	// Constants are the packed coefficients: one run of bytes, in parts that are never joined in memory. If there are
 	// none, the split form has no kernel segment and the other form has a section of 0x4000 zero bytes.
@@ -86,6 +87,8 @@ type BarRef struct {
 	Kind    BarKind
 	Surface string // for BarSurface
 }
+
+func (r BarRef) scratch() bool { return r.Kind == BarScratch }
 
 // Kernel is a tile of the constants, named for the symbol table.
 type Kernel struct {

@@ -11,7 +11,7 @@ import (
 const MaxSurfaces = 10000
 
 // check returns an error for an image that has no valid container. total is the size of its constants.
-func (m *Image) check(total uint64) error {
+func (m *Image) check(f *form, total uint64) error {
 	if _, ok := programForms[m.Layout]; !ok {
 		return &BuildError{Field: "Layout", Msg: "want SurfacesFirst or TextFirst", Val: int(m.Layout)}
 	}
@@ -21,6 +21,9 @@ func (m *Image) check(total uint64) error {
 			Msg:   "want a whole number of 32-bit words, at least one task; bytes",
 			Val:   len(m.Text),
 		}
+	}
+	if m.Layout == TextFirst && f.head != 0 {
+		return &BuildError{Field: "Layout", Msg: "packed tasks are only in SurfacesFirst", Val: int(m.Layout)}
 	}
 	if m.Layout == TextFirst && m.Scratch != 0 {
 		return &BuildError{Field: "Scratch", Msg: "only SurfacesFirst supports scratch", Val: m.Scratch}
@@ -52,14 +55,14 @@ func (m *Image) check(total uint64) error {
 	}
 	procs, surfaces := map[string]bool{}, map[string]bool{}
 	for i := range m.Procedures {
-		if err := m.Procedures[i].check(fmt.Sprintf("Procedures[%d]", i), m, procs); err != nil {
+		if err := m.Procedures[i].check(fmt.Sprintf("Procedures[%d]", i), f, m, procs); err != nil {
 			return err
 		}
 	}
-	if m.Procedures[0].Offset != 0 {
+	if m.Procedures[0].Offset != f.head {
 		return &BuildError{
 			Field: "Procedures[0].Offset",
-			Msg:   "the program starts at the start of the text",
+			Msg:   fmt.Sprintf("the program starts at the start of the text, its first task at %#x", f.head),
 			Val:   m.Procedures[0].Offset,
 		}
 	}
@@ -72,7 +75,7 @@ func (m *Image) check(total uint64) error {
 		return err
 	}
 	for i := range m.Procedures {
-		if err := m.Procedures[i].checkBars(fmt.Sprintf("Procedures[%d].Bars", i), m, surfaces); err != nil {
+		if err := m.Procedures[i].checkBars(fmt.Sprintf("Procedures[%d].Bars", i), f, m, surfaces); err != nil {
 			return err
 		}
 	}
@@ -134,7 +137,7 @@ func imageName(field, s string) error {
 // maxSurfaceName leaves space for the shape in the symbol of a surface.
 const maxSurfaceName = maxName - 512
 
-func (e *Entry) check(field string, m *Image, seen map[string]bool) error {
+func (e *Entry) check(field string, f *form, m *Image, seen map[string]bool) error {
 	if err := imageName(field+".Name", e.Name); err != nil {
 		return err
 	}
@@ -143,12 +146,12 @@ func (e *Entry) check(field string, m *Image, seen map[string]bool) error {
 	}
 	seen[e.Name] = true
 	n := uint64(len(m.Text))
-	if e.Offset%TaskAlign != 0 || e.Offset >= n {
-		return &BuildError{
-			Field: field + ".Offset",
-			Msg:   fmt.Sprintf("want a multiple of %#x inside the text (%#x bytes)", TaskAlign, n),
-			Val:   e.Offset,
+	if e.Offset%f.align != 0 || e.Offset >= n || e.Offset < f.head || !allZero(m.Text[e.Offset-f.head:e.Offset]) {
+		msg := fmt.Sprintf("want a multiple of %#x inside the text (%#x bytes)", f.align, n)
+		if f.head > 0 {
+			msg += fmt.Sprintf(", with %#x zero bytes before it", f.head)
 		}
+		return &BuildError{Field: field + ".Offset", Msg: msg, Val: e.Offset}
 	}
 	if e.FirstWords == 0 || uint64(e.FirstWords)*4 > n-e.Offset {
 		return &BuildError{
@@ -163,11 +166,15 @@ func (e *Entry) check(field string, m *Image, seen map[string]bool) error {
 	return nil
 }
 
-func (e *Entry) checkBars(field string, m *Image, surfaces map[string]bool) error {
+func (e *Entry) checkBars(field string, f *form, m *Image, surfaces map[string]bool) error {
+	bars := Bars
+	if f.head > 0 {
+		bars /= 2
+	}
 	for _, i := range slices.Sorted(maps.Keys(e.Bars)) {
 		ref, field := e.Bars[i], fmt.Sprintf("%s[%d]", field, i)
-		if i < 0 || i >= Bars {
-			return &BuildError{Field: field, Msg: fmt.Sprintf("there are %d buffer-access registers", Bars), Val: i}
+		if i < 0 || i >= bars {
+			return &BuildError{Field: field, Msg: fmt.Sprintf("there are %d buffer-access registers", bars), Val: i}
 		}
 		switch {
 		case ref.Kind == BarText || ref.Kind == BarConstants:

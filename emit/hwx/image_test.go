@@ -119,7 +119,7 @@ func images() map[string]*hwx.Image {
 	return map[string]*hwx.Image{
 		"identity_split": identity(true), "identity_whole": identity(false), "kernels_cut": big,
 		"several_split": several(3, true), "several_whole": several(3, false),
-		"many": several(200, true),
+		"many": several(200, true), "packed": packed(3),
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/zinc-compiler/zinc/emit/hwx"
 	"github.com/zinc-compiler/zinc/internal/shareddir"
 )
 
@@ -90,8 +91,11 @@ func TestChecker(t *testing.T) {
 			t.Errorf("%s: %v\n%s", name, err, out)
 		}
 		// The checker must be able to fail: a container with a wrong task count.
-		at := offsetOf(t, b, 4, 1) + 0x81c
-		put(b, at, 77)
+		flavor, tasks := uint32(hwx.FlavorProgram), 0x81c
+		if name == "packed" {
+			flavor, tasks = hwx.FlavorPacked, 0x830
+		}
+		put(b, offsetOf(t, b, hwx.CmdThread, flavor)+tasks, 77)
 		if err := os.WriteFile(path, b, 0o666); err != nil {
 			t.Fatal(err)
 		}

@@ -67,9 +67,8 @@ func (p *Program) append(b []byte) ([]byte, error) {
 	}
 	start := len(b) - 8
 	words := minProgWords + len(p.Unknown840)
-	nameOff := p.NameOff
-	if p.Tail == nil {
-		nameOff = uint32(stateOff + 4*words)
+	if p.Packed != nil {
+		words = (progFirst-stateOff)/4 + len(p.Packed)
 	}
 	b = le.AppendUint32(b, p.Flavor)
 	b = le.AppendUint32(b, uint32(words))
@@ -77,6 +76,23 @@ func (p *Program) append(b []byte) ([]byte, error) {
 		b = le.AppendUint64(b, v)
 	}
 	b = le.AppendUint64(b, p.Entry)
+	if p.Packed != nil {
+		b = p.appendPacked(b)
+	} else {
+		b = p.appendChained(b)
+	}
+	if p.Tail != nil {
+		return append(b, p.Tail...), nil
+	}
+	return appendNames(b, start, p.Name), nil
+}
+
+// appendChained appends the words of the state after the entry.
+func (p *Program) appendChained(b []byte) []byte {
+	nameOff := p.NameOff
+	if p.Tail == nil {
+		nameOff = uint32(stateOff + 4*(minProgWords+len(p.Unknown840)))
+	}
 	for _, v := range [...]uint32{p.FirstLess1, p.Tasks, p.Unknown820, p.Mask} {
 		b = le.AppendUint32(b, v)
 	}
@@ -87,10 +103,7 @@ func (p *Program) append(b []byte) ([]byte, error) {
 	for _, v := range p.Unknown840 {
 		b = le.AppendUint32(b, v)
 	}
-	if p.Tail != nil {
-		return append(b, p.Tail...), nil
-	}
-	return appendNames(b, start, p.Name), nil
+	return b
 }
 
 func (r *reader) tensor(b body) (Command, error) {

@@ -274,11 +274,16 @@ func (r *reader) command(cmd uint32, b body) (Command, error) {
 	case CmdSymtab:
 		decode = r.symtab
 	case CmdThread:
-		if flavor, err := b.u32(8, "flavour"); err != nil {
+		flavor, err := b.u32(8, "flavour")
+		if err != nil {
 			return nil, err
-		} else if flavor == FlavorProgram || flavor == FlavorProcedure {
+		}
+		switch flavor {
+		case FlavorProgram, FlavorProcedure:
 			decode = r.program
-		} else if flavor == FlavorTensor {
+		case FlavorPacked, FlavorPackedProcedure:
+			decode = r.packed
+		case FlavorTensor:
 			decode = r.tensor
 		}
 	}

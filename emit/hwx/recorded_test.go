@@ -28,6 +28,7 @@ type recorded struct {
 		Header  []word
 		Records []struct {
 			Addr  word
+			Head  word // of packed tasks
 			Words []word
 		}
 	}
@@ -39,6 +40,9 @@ type recorded struct {
 		Resources []word `json:"resource_addresses"`
 		Tasks     uint32 `json:"task_count"`
 		First     uint32 `json:"task_words_minus_one"`
+		Words     uint32 `json:"text_words"` // of packed tasks, as the rest
+		Time      uint32 `json:"estimated_cycles"`
+		Order     uint32 `json:"word_860"`
 	} `json:"program_descriptor"`
 	Tensors []struct {
 		Binding uint32
@@ -71,6 +75,17 @@ func (r *recorded) text() []byte {
 		}
 	}
 	return b
+}
+
+// surfaces returns the surfaces of procedure main.
+func (r *recorded) surfaces() (l []hwx.Surface) {
+	for i, x := range r.Tensors {
+		l = append(l, hwx.Surface{
+			Name: "t" + strconv.Itoa(i), Procedure: "main", Binding: x.Binding, Element: x.Element, Dims: x.Shape,
+			Strides: x.Strides, BatchBytes: x.Total, Size: x.Total * uint64(x.Shape[0]),
+		})
+	}
+	return l
 }
 
 // TestRecordedAddresses builds a container around the recorded tasks, surfaces and constants of every case. Scratch,
@@ -106,13 +121,8 @@ func TestRecordedAddresses(t *testing.T) {
 				}
 			}
 			img.Scratch = uint64(first) - hwx.Base
-			for i, x := range r.Tensors {
-				img.Surfaces = append(img.Surfaces, hwx.Surface{Name: "t" + strconv.Itoa(i), Procedure: "net",
-					Binding: x.Binding,
-					Element: x.Element, Dims: x.Shape, Strides: x.Strides, BatchBytes: x.Total,
-					Size: x.Total * uint64(x.Shape[0])})
-			}
-			img.Procedures = []hwx.Entry{{Name: "net", FirstWords: r.Program.First + 1, Tasks: r.Program.Tasks,
+			img.Surfaces = r.surfaces()
+			img.Procedures = []hwx.Entry{{Name: "main", FirstWords: r.Program.First + 1, Tasks: r.Program.Tasks,
 				Bars: map[int]hwx.BarRef{0: {Kind: hwx.BarText}, 1: {Kind: hwx.BarConstants}}}}
 			f, addrs, file := build(t, img)
 			if addrs.Text != uint64(r.Program.Text) || addrs.Constants != uint64(r.Program.Constants) {

@@ -169,6 +169,8 @@ func fieldAt(b []byte) string {
 		return fmt.Sprintf("section %d.%s", i/sectionSize, named(sectionField, i%sectionSize))
 	case cmd == CmdThread && n >= 12 && le.Uint32(b[8:]) == FlavorTensor:
 		return named(tensorField, n)
+	case cmd == CmdThread && n >= 12 && le.Uint32(b[8:]) == FlavorPacked:
+		return named(packedField, n)
 	case cmd == CmdThread:
 		return named(programField, n)
 	}

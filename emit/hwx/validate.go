@@ -11,7 +11,7 @@ import (
 const maxProblems = 100
 
 // Validate checks the structural rules of a container and reports every broken one, up to a hundred. A file from Build
-// breaks none. The task chain is walked only for h13: other generations have other task layouts.
+// breaks none. Tasks are walked only for targets whose task layout is known.
 func Validate(f *File) []error {
 	v := &validator{f: f}
 	v.header()
@@ -118,17 +118,23 @@ func (v *validator) mapped(addr uint64) bool {
 
 func (v *validator) programs() {
 	text := v.f.Section(SegText, SectText)
+	form := formOf(v.f.Header.CPUSubtype)
 	mains, names := 0, map[string]bool{}
 	each(v.f, func(p *Program) {
 		v.rule(!names[p.Name], "two procedures are named %q", p.Name)
 		names[p.Name] = true
-		if p.Flavor == FlavorProgram {
+		if p.Main() {
 			mains++
 		}
+		v.rule(form == nil || p.Flavor == form.program || p.Flavor == form.procedure,
+			"procedure %q has a descriptor of flavour %d, not the one for the tasks of CPU subtype %d", p.Name, p.Flavor,
+			v.f.Header.CPUSubtype)
 		for i, a := range p.Bars {
-			v.rule(a == 0 || v.mapped(a), "procedure %q: buffer-access register %d is %#x, outside every segment",
-				p.Name, i,
-				a)
+			n := p.barWords()
+			v.rule(i%n == 0 || a == 0, "procedure %q: the second half of buffer-access register %d is %#x, want 0",
+				p.Name, i/n, a)
+			v.rule(i%n != 0 || a == 0 || v.mapped(a),
+				"procedure %q: buffer-access register %d is %#x, outside every segment", p.Name, i/n, a)
 		}
 		if text != nil {
 			v.rule(p.Bars[0] == text.Addr, "procedure %q: buffer-access register 0 is %#x, but the text is at %#x",
