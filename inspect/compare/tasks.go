@@ -26,12 +26,12 @@ const manyTasks = "tasks of "
 
 // task is a task of a side.
 type task struct {
-	*td.Task            // nil if its fields are not known
-	codec     *td.Codec // of the Task
-	words     []byte    // without a Task, its part of the task section
-	linked    bool      // words 1 and 7 number it and lead to the next, as in version 7
-	off       int       // in the task section
-	index     int       // in its chain
+	*td.Task                 // nil if its fields are not known
+	codec     *td.Codec      // of the Task
+	words     []byte         // without a Task, its part of the task section
+	links     map[int]uint32 // bits that number it and lead to the next, by word; nil if they are not known
+	off       int            // in the task section
+	index     int            // in its chain
 	procedure string
 	subject   string   // "tasks of conv x by convolution", without a database "task 3 of net"
 	of        string   // "conv x by convolution", if only a database for names has it

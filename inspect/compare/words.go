@@ -65,6 +65,7 @@ type boundary int
 const (
 	byDatabase boundary = iota
 	byChain
+	bySize
 	byOther
 	byNothing
 )
@@ -74,20 +75,48 @@ var boundaries = [...]string{
 	byDatabase: "the debug database states where tasks begin",
 	byChain: "words 1 and 7 of each task lead to the next, as in version 7, through as many tasks as the " +
 		"container states; the bits that number and link tasks are ignored",
+	bySize: "word 0 of each task states its size, as in packed streams, and the next one follows it, as many as the " +
+		"container states; the bits that number tasks are ignored",
 	byOther:   "tasks begin where those of the procedure at the same offset of the other side do",
 	byNothing: "only the size of the first task of each procedure is known; the tasks after it are compared as one",
 }
 
-// links are the bits of a task's header that number it and lead to the next, by word.
+// links are the bits of a task's header that number it and lead to the next, by word, in version 7.
 var links = func() map[int]uint32 {
 	m := map[int]uint32{}
 	for i := range fieldTable {
 		if at := fieldTable[i].Place(td.V7); at.Block == td.Header && fieldTable[i].Kind == td.Chain {
-			m[at.Word] |= uint32(1<<at.Width-1) << at.Bit
+			m[at.Word] |= maskOf(at)
 		}
 	}
 	return m
 }()
+
+func maskOf(at td.Place) uint32 { return uint32(1<<at.Width-1) << at.Bit }
+
+// packedLinks returns the bits of a packed task that say where it is in its stream, by word. They are in its header and
+// in records, whose words depend on the task; nil if the version is not known or the words are no task.
+func (s *Side) packedLinks(words []byte) map[int]uint32 {
+	codec, err := td.CodecFor(s.file.TaskVersion())
+	if err != nil {
+		return nil
+	}
+	ws := make([]uint32, len(words)/4)
+	for i := range ws {
+		ws[i] = binary.LittleEndian.Uint32(words[4*i:])
+	}
+	t, err := codec.DecodeWords(ws)
+	if err != nil {
+		return nil
+	}
+	m := map[int]uint32{}
+	for i := range fieldTable {
+		if w, ok := codec.WordIndex(t, td.Field(i)); ok && fieldTable[i].Kind == td.Chain {
+			m[w] |= maskOf(fieldTable[i].Place(codec))
+		}
+	}
+	return m
+}
 
 // wordChains splits the task section into tasks without knowing their fields.
 func (s *Side) wordChains() (out []chain) {
@@ -117,9 +146,20 @@ func (s *Side) wordChains() (out []chain) {
 
 // part finds the tasks of a procedure whose words are from off to end.
 func (s *Side) part(c *chain, p hwx.Procedure, text []byte, off, end int) {
-	walked := follow(text, off, int(p.FirstWords), int(p.Tasks))
+	walked, packed := follow(text, off, int(p.FirstWords), int(p.Tasks)), p.Program.Packed != nil
+	if packed {
+		walked = followPacked(text, off, p.Tasks)
+	}
 	add := func(at, n int) {
-		c.tasks = append(c.tasks, task{off: at, words: text[at : at+n], linked: walked != nil})
+		t := task{off: at, words: text[at : at+n]}
+		switch {
+		case walked == nil:
+		case packed:
+			t.links = s.packedLinks(t.words)
+		default:
+			t.links = links
+		}
+		c.tasks = append(c.tasks, t)
 	}
 	if s.told != nil {
 		ts := s.told.Tasks // by offset
@@ -137,7 +177,9 @@ func (s *Side) part(c *chain, p hwx.Procedure, text []byte, off, end int) {
 		}
 	}
 	if walked != nil {
-		c.bounded = byChain
+		if c.bounded = byChain; packed {
+			c.bounded = bySize
+		}
 		for _, x := range walked {
 			add(x[0], x[1])
 		}
@@ -178,6 +220,20 @@ func follow(text []byte, off, words, tasks int) (out [][2]int) {
 	return nil
 }
 
+// followPacked follows tasks that state their own sizes and returns offset and size of each, nil unless there are as
+// many as the container states.
+func followPacked(text []byte, off, tasks int) (out [][2]int) {
+	for len(out) < tasks {
+		n := td.V11.SizeAt(text, off, 0)
+		if n == 0 || 4*n > len(text)-off {
+			return nil
+		}
+		out = append(out, [2]int{off, 4 * n})
+		off = td.V11.AlignUp(off + 4*n)
+	}
+	return out
+}
+
 // identifyWords sets the key and the subject of a task.
 func (s *Side) identifyWords(c *chain, i int) {
 	t := &c.tasks[i]
@@ -193,19 +249,15 @@ func (s *Side) identifyWords(c *chain, i int) {
 	h := fnv.New64a()
 	var b [4]byte
 	for w := range len(t.words) / 4 {
-		binary.LittleEndian.PutUint32(b[:], t.word(w, t.linked))
+		binary.LittleEndian.PutUint32(b[:], t.word(w, t.links))
 		h.Write(b[:])
 	}
 	t.key = strconv.FormatUint(h.Sum64(), 16)
 }
 
-// word returns a word, without the bits that number and link a linked task.
-func (t *task) word(w int, linked bool) uint32 {
-	v := binary.LittleEndian.Uint32(t.words[4*w:])
-	if linked {
-		v &^= links[w]
-	}
-	return v
+// word returns a word, without the bits that number and link the task.
+func (t *task) word(w int, links map[int]uint32) uint32 {
+	return binary.LittleEndian.Uint32(t.words[4*w:]) &^ links[w]
 }
 
 // howBounded says how the tasks of both sides were separated.
@@ -232,9 +284,12 @@ func wordDetails(a, b *task) (out []string) {
 	if len(a.words) != len(b.words) {
 		out = append(out, fmt.Sprintf("%d words -> %d words", len(a.words)/4, len(b.words)/4))
 	}
-	n, linked := 0, a.linked && b.linked
+	n, of, and := 0, a.links, b.links
+	if of == nil || and == nil { // of one side they are not known
+		of, and = nil, nil
+	}
 	for w := range min(len(a.words), len(b.words)) / 4 {
-		x, y := a.word(w, linked), b.word(w, linked)
+		x, y := a.word(w, of), b.word(w, and)
 		if x == y {
 			continue
 		}

@@ -46,7 +46,8 @@ func (d *fileDump) walk(p hwx.Procedure, visit func(i int, t td.Placed) error) (
 		}
 		stop = visit(n, t.Clone()) // visit may keep it
 		n++
-		next, size = int(t.Get(td.NextPointer)), t.Int(td.NextSize)+1
+		to, words, _ := codec.Next(t.Task, t.Off, t.Words())
+		next, size = int(to), words
 		return stop
 	})
 	if stop != nil || walked == nil {
@@ -65,7 +66,7 @@ func (d *fileDump) walk(p hwx.Procedure, visit func(i int, t td.Placed) error) (
 	if next < 0 || next > len(text) {
 		return n, -1, 0, nil
 	}
-	return n, next, size, nil
+	return n, next, codec.SizeAt(text, next, size), nil
 }
 
 // sharedTask is a task in the chains of two procedures.

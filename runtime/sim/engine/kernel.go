@@ -28,10 +28,11 @@ type part[T any] struct {
 // name returns the name of the stream for faults.
 func (p *part[T]) name() string { return laneNames[p.lane] }
 
-var laneNames = func() (names [td.Lanes]string) {
+var laneNames = func() (names [td.Lanes + 1]string) {
 	for i := range names {
 		names[i] = fmt.Sprintf("kernel lane %d", i)
 	}
+	names[td.Lanes] = "table stream"
 	return names
 }()
 
@@ -68,6 +69,7 @@ type reader[T, R any] struct {
 	cores int
 	lanes [td.Lanes]part[T]
 	parts [td.Lanes]*part[T] // the live ones of lanes
+	apart part[T]            // of a lookup table with a stream of its own
 	out   *kernel[T]
 	wide  *[65536]T // values of weights
 	bias  bool
@@ -134,12 +136,15 @@ func (r *reader[T, R]) open() (total int64, err error) {
 		return 0, badField(t, td.KBE0, "the coefficients name no buffer-access register")
 	}
 	bar := t.Int(td.KBase0)
+	if t.Get(tableStream)&1 == 1 {
+		return r.openTable(bar)
+	}
 	for i := range td.Lanes {
 		if !t.On(td.CoeffEn.At(i)) {
 			continue
 		}
 		p := &r.lanes[i]
-		p.lane, p.base = i, int64(t.Get(td.CoeffBase.At(i)))
+		p.lane, p.base = i, int64(t.Get(td.KernelBase))+int64(t.Get(td.CoeffBase.At(i)))
 		n := int64(t.Get(td.CoeffSize.At(i)))
 		if p.place, err = r.x.num.window(r.x.mem, p.name(), bar, p.base, n, false); err != nil {
 			return 0, err
@@ -152,8 +157,40 @@ func (r *reader[T, R]) open() (total int64, err error) {
 	return total, nil
 }
 
-// table reads the lookup table: every lane in use has a copy, the first one counts.
+// tableStream is the configuration of the stream of the lookup table.
+var tableStream = td.StreamConfig.At(td.TableStream)
+
+// openTable binds the stream of a lookup table that is not in the lanes, and returns its bytes.
+func (r *reader[T, R]) openTable(bar int) (total int64, err error) {
+	t := r.x.t
+	if r.g.op == opKernel {
+		return 0, badField(t, tableStream, "a kernel has its table in its lanes")
+	}
+	base, offset := t.Get(td.TableBase), td.StreamBase.At(td.TableStream)
+	if base != t.Get(offset) {
+		return 0, badField(t, offset, fmt.Sprintf("%s is %#x; a table has one place", td.TableBase, base))
+	}
+	p := &r.apart
+	p.lane, p.base = td.Lanes, int64(base)
+	total = int64(t.Get(td.StreamSize.At(td.TableStream)))
+	if p.place, err = r.x.num.window(r.x.mem, p.name(), bar, p.base, total, false); err != nil {
+		return 0, err
+	}
+	p.size = int(total)
+	r.x.ev.Kernel = total
+	return total, nil
+}
+
+// table reads the lookup table: it has a stream of its own, or every lane in use has a copy and the first one counts.
 func (r *reader[T, R]) table() error {
+	if r.apart.size > 0 {
+		b, err := r.apart.bytes(lutBytes)
+		if err != nil {
+			return err
+		}
+		r.out.lut, err = newLUT(r.apart.name(), r.apart.base, b)
+		return err
+	}
 	for _, p := range r.parts {
 		if p == nil {
 			continue
