@@ -133,7 +133,7 @@ func (o *Options) compiler() (compile.Options, error) {
 		Precision: o.Precision, Place: o.Place, SplitKernel: !o.OneSection, FullTD: o.FullTD, Func: o.Func,
 		Shapes:     o.Shapes,
 		Workers:    o.Workers,
-		Provenance: o.DebugDB, Target: target.H13,
+		Provenance: o.DebugDB, Target: target.Default,
 	}
 	switch o.Precision {
 	case "", passes.PrecisionDeclared, passes.PrecisionFP16:

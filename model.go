@@ -140,7 +140,7 @@ func (m *Model) direct(mode numerics.Mode, workers int) {
 }
 
 func (m *Model) stacked(ctx context.Context, mode numerics.Mode, workers int) (err error) {
-	s, err := stack.New(stack.Options{Workers: workers, Numerics: sim.EngineNumerics(mode)})
+	s, err := stack.New(stack.Options{Target: m.machine.Target(), Workers: workers, Numerics: sim.EngineNumerics(mode)})
 	if err != nil {
 		return err
 	}

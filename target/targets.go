@@ -20,6 +20,15 @@ var H13 = &Table{
 	NoCode: []string{"topk", "argsort"},
 }
 
+// H13g is the M1 Pro, Max and Ultra.
+var H13g = H13.variant("h13g").costs("M1 Max")
+
+// Host is the target that the machine of chapter 27 reports, an M1.
+var Host = H13g
+
+// Default is the target of a compilation that names none.
+var Default = H13
+
 // The targets before h13 have no published limits: they have h13's, but the hardware's own may be lower. Their gates
 // are published, and the number of their cores.
 var (
@@ -76,7 +85,7 @@ const oneTask = "elementwise operations, activations and products with constant 
 // All is every table, oldest generation first. The variants of a generation differ in their cores alone.
 var All = []*Table{
 	H11, H12,
-	H13, H13.variant("h13g").costs("M1 Max"),
+	H13, H13g,
 	H14, H14.variant("h14g"), H14.variant("h14c"),
 	H15, H15.variant("h15g"),
 	H16, H16.variant("h16g"), H16.variant("h16s"), H16.variant("h16c"),

@@ -69,5 +69,5 @@ func writeSample() ([]byte, error) {
 	x, y := f.AddOperand(operand("x", HostInput)), f.AddOperand(operand("y", HostOutput))
 	f.AddOp([]uint32{x}, []uint32{y}, &CastAttrs{SrcDType: FP16, DstDType: FP16})
 	f.Inputs, f.Outputs = []uint32{x}, []uint32{y}
-	return Bytes(&Program{BuildInfo: []KV{{KeyTarget, "h13"}}, Functions: []Function{f}})
+	return Bytes(&Program{BuildInfo: []KV{{KeyTarget, "target"}}, Functions: []Function{f}})
 }

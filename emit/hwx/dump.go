@@ -132,9 +132,10 @@ func (p *Program) describe() *node.Node {
 		}
 	}
 	if p.Packed != nil {
-		return p.Packed.describe(node.Row("program", "{-what} {name:q}{+flavor} stream at {entry}, {stream_words} words, "+
-			"{tasks} tasks, {-state:#x} words of state\n", what, p.Name, p.Flavor, node.Hex(p.Entry), p.Packed.words(),
-			p.Tasks, (progFirst-stateOff)/4+len(p.Packed)).Add(bars)).Add(extra("tail", p.Tail))
+		n := node.Row("program", "{-what} {name:q}{+flavor} stream at {entry}, {stream_words} words, {tasks} tasks, "+
+			"{-state:#x} words of state\n", what, p.Name, p.Flavor, node.Hex(p.Entry), p.Packed.words(), p.Tasks,
+			(progFirst-stateOff)/4+len(p.Packed))
+		return p.Packed.describe(n.Add(bars)).Add(extra("tail", p.Tail))
 	}
 	return node.Row("program", "{-what} {name:q}{+flavor} entry {entry} first task {first_words} words, {tasks} "+
 		"tasks, {-state:#x} words of state\n", what, p.Name, p.Flavor, node.Hex(p.Entry), p.FirstWords(), p.Tasks,

@@ -148,8 +148,8 @@ func TestRecordedPackedPrograms(t *testing.T) {
 			at := offsetOf(t, file, hwx.CmdThread, hwx.FlavorPacked)
 			word := func(off int) uint32 { return binary.LittleEndian.Uint32(file[at+off:]) }
 			if word(4) != uint32(r.Program.Size) || word(0x824) != r.Program.Words || word(0x880) != r.Program.Time {
-				t.Errorf("program of %#x bytes, %d words, time %d; recorded %#x, %d, %d", word(4), word(0x824), word(0x880),
-					r.Program.Size, r.Program.Words, r.Program.Time)
+				t.Errorf("program of %#x bytes, %d words, time %d; recorded %#x, %d, %d", word(4), word(0x824),
+					word(0x880), r.Program.Size, r.Program.Words, r.Program.Time)
 			}
 			// The third program of three tasks that is recorded has 0x23.
 			if r.Program.Order != 0 && r.Program.Tasks < 3 && word(0x860) != r.Program.Order {

@@ -127,8 +127,8 @@ func (v *validator) programs() {
 			mains++
 		}
 		v.rule(form == nil || p.Flavor == form.program || p.Flavor == form.procedure,
-			"procedure %q has a descriptor of flavour %d, not the one for the tasks of CPU subtype %d", p.Name, p.Flavor,
-			v.f.Header.CPUSubtype)
+			"procedure %q has a descriptor of flavour %d, not the one for the tasks of CPU subtype %d", p.Name,
+			p.Flavor, v.f.Header.CPUSubtype)
 		for i, a := range p.Bars {
 			n := p.barWords()
 			v.rule(i%n == 0 || a == 0, "procedure %q: the second half of buffer-access register %d is %#x, want 0",

@@ -52,7 +52,9 @@ func (s *Server) load(ctx context.Context, p pair.Pair, by string, mode numerics
 			done()
 		}
 	})
-	device, err := stack.New(stack.Options{Numerics: sim.EngineNumerics(mode), CallBytes: calls, Trace: events})
+	device, err := stack.New(stack.Options{
+		Target: machine.Target(), Numerics: sim.EngineNumerics(mode), CallBytes: calls, Trace: events,
+	})
 	if err != nil {
 		return nil, err
 	}

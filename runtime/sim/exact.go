@@ -77,7 +77,7 @@ func (m *Machine) RunExact(ctx context.Context, name string, inputs map[string]E
 			values(r.proc.name, task, extent, vals)
 		}
 	}
-	o.Engine.L2Bytes = m.l2
+	o.Engine.L2Bytes = m.of.L2Bytes
 	o.Engine.Table, o.Engine.Scalar = o.Valuation.Table, o.Valuation.Scalar
 	r.engine = engine.NewExact(o.Engine)
 	for _, id := range slices.Concat(fn.Inputs, fn.States) {

@@ -286,7 +286,7 @@ func newContainer(m *Machine, f *hwx.File, run bool) (*container, error) {
 	if err != nil {
 		return nil, &LoadError{"container", err}
 	}
-	m.l2 = t.L2Bytes
+	m.of = t
 	c := &container{
 		file:     f,
 		codec:    codec,

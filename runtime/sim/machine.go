@@ -15,6 +15,7 @@ import (
 	"github.com/zinc-compiler/zinc/numerics"
 	"github.com/zinc-compiler/zinc/runtime/sim/engine"
 	"github.com/zinc-compiler/zinc/runtime/sim/interp"
+	"github.com/zinc-compiler/zinc/target"
 )
 
 // Machine is a loaded pair. It may run any number of times, one run at a time,
@@ -24,8 +25,8 @@ type Machine struct {
 	funcs []*function // in the descriptor's order
 	fn    *function   // chosen; Run runs it unless the inputs fit another configuration
 	procs map[string]*procedure
-	l2    int64  // bytes of the engine's on-chip memory
-	held  uint64 // bytes of memory of all functions, kept while within e5.MaxBytes
+	of    *target.Table // whose programs it runs
+	held  uint64        // bytes of memory of all functions, kept while within e5.MaxBytes
 }
 
 // function is one prepared function of the descriptor.
@@ -174,9 +175,12 @@ func (m *Machine) Infer(ctx context.Context, procedure string, surfaces map[stri
 		}
 		s.surfaces[port] = surfaces[port]
 	}
-	e := engine.New(engine.Options{L2Bytes: m.l2, Numerics: EngineNumerics(o.Numerics), Workers: o.Workers})
+	e := engine.New(engine.Options{L2Bytes: m.of.L2Bytes, Numerics: EngineNumerics(o.Numerics), Workers: o.Workers})
 	return e.Run(ctx, p.tasks, s)
 }
+
+// Target returns the oldest target whose containers have the CPU subtype of the container.
+func (m *Machine) Target() *target.Table { return m.of }
 
 // Pair returns what was opened.
 func (m *Machine) Pair() pair.Pair { return m.pair }
@@ -253,7 +257,7 @@ func (m *Machine) Run(ctx context.Context, inputs map[string]interp.Tensor, o Op
 		c.fill(id, interp.Tensor{Type: s.typ, Data: s.data()})
 	}
 	c.clear()
-	e := c.newEngine(&o, m.l2)
+	e := c.newEngine(&o, m.of.L2Bytes)
 	if e != nil {
 		defer e.Release()
 	}

@@ -63,7 +63,7 @@ func (m *Machine) Prepare(name string, o Options) (*Prepared, error) {
 		results: make([]interp.Tensor, len(bound)-len(fn.Inputs)),
 		bufs:    make([][]byte, len(bound)-len(fn.Inputs)),
 	}
-	p.engine = p.chain.newEngine(&p.o, m.l2)
+	p.engine = p.chain.newEngine(&p.o, m.of.L2Bytes)
 	for i := p.inputs + p.outputs; i < len(bound); i++ {
 		bound[i].set(NewBuffer(make([]byte, bound[i].size)))
 	}

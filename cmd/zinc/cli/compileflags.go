@@ -24,7 +24,7 @@ import (
 )
 
 // defaultTarget is the target without --target.
-const defaultTarget = "h13"
+var defaultTarget = target.Default.Name
 
 // compileFlags are the flags of every command that compiles.
 type compileFlags struct {

@@ -142,7 +142,7 @@ func (c *connection) simulation(ctx context.Context, load loading, mode numerics
 		}
 		r.process.SetBase(b.Container)
 	}
-	if r.model, err = load(ctx, r.process); err != nil {
+	if r.model, err = load.into(ctx, r.process); err != nil {
 		return nil, errors.Join(err, r.process.Close())
 	}
 	return r, nil

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/zinc-compiler/zinc/emit/hwx"
 	"github.com/zinc-compiler/zinc/internal/jsonform"
 	"github.com/zinc-compiler/zinc/internal/node"
 	"github.com/zinc-compiler/zinc/runtime/sim/stack"
@@ -19,6 +20,7 @@ import (
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/inject"
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/protocol"
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/trace"
+	"github.com/zinc-compiler/zinc/target"
 )
 
 // deviceCommand is the state of `zinc device` and of its subcommands.
@@ -174,15 +176,25 @@ func (c *deviceCommand) open(ctx context.Context) (*probe, error) {
 		return nil, err
 	}
 	var container []byte
+	t, err := target.Lookup(c.target)
+	if err != nil {
+		return nil, err
+	}
 	if c.file != "" {
 		p, err := c.pair(ctx, c.file)
 		if err != nil {
 			return nil, err
 		}
 		container = p.Container
+		if f, err := hwx.Read(container); err == nil {
+			if of, err := f.Target(); err == nil {
+				t = of
+			}
+		}
 	}
 	x := &probe{events: trace.Recording{MaxData: 64}}
 	o := stack.Options{
+		Target:        t,
 		Trace:         x.events.Tracer(),
 		Strict:        c.strict,
 		Workers:       c.workers,
@@ -197,7 +209,6 @@ func (c *deviceCommand) open(ctx context.Context) (*probe, error) {
 		x.inject = inject.New(spec, c.seed)
 		o.Inject = x.inject
 	}
-	var err error
 	if x.stack, err = stack.New(o); err != nil {
 		return nil, err
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/zinc-compiler/zinc/compile/pair"
 	"github.com/zinc-compiler/zinc/runtime/sim/stack"
+	"github.com/zinc-compiler/zinc/target"
 )
 
 // pairCommand is what commands share that run a pair, or a model that they compile in memory first, on a simulated
@@ -56,17 +57,18 @@ func (c *pairCommand) read(path string) (pair.Pair, error) {
 // process compiles.
 func (c *pairCommand) loading(path string, compiled bool) (loading, error) {
 	if !compiled {
-		return func(ctx context.Context, p *stack.Process) (*stack.Model, error) {
+		t, err := target.Lookup(c.target)
+		return loading{t, func(ctx context.Context, p *stack.Process) (*stack.Model, error) {
 			return p.Compile(ctx, path, c.compiler(c.env))
-		}, nil
+		}}, err
 	}
 	p, err := c.read(path)
 	if err != nil {
-		return nil, err
+		return loading{}, err
 	}
 	l, err := loadingPair(p)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
+		return loading{}, fmt.Errorf("%s: %w", path, err)
 	}
 	return l, nil
 }

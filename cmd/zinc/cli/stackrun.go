@@ -20,6 +20,7 @@ import (
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/e5rt"
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/inject"
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/trace"
+	"github.com/zinc-compiler/zinc/target"
 )
 
 // machineFlags are the flags that configure the machine that runs a pair.
@@ -91,20 +92,25 @@ type simulation struct {
 // appPID is the ID of the process that runs the model.
 const appPID = 501
 
-// loading loads a model into a process of a machine.
-type loading func(ctx context.Context, p *stack.Process) (*stack.Model, error)
+// loading loads a model into a process of a machine that runs the target's programs.
+type loading struct {
+	of   *target.Table
+	into func(ctx context.Context, p *stack.Process) (*stack.Model, error)
+}
 
 // loadingPair returns the loading of a pair.
 func loadingPair(p pair.Pair) (loading, error) {
 	machine, err := sim.Open(p)
 	if err != nil {
-		return nil, err
+		return loading{}, err
 	}
 	return loadingMachine(machine), nil
 }
 
 func loadingMachine(m *sim.Machine) loading {
-	return func(ctx context.Context, p *stack.Process) (*stack.Model, error) { return p.Load(ctx, m) }
+	return loading{m.Target(), func(ctx context.Context, p *stack.Process) (*stack.Model, error) {
+		return p.Load(ctx, m)
+	}}
 }
 
 // loadError returns an error of loading the pair or the model at path: that of the compiler as it is, and one of
@@ -124,8 +130,8 @@ func loadError(path string, compiled bool, err error) error {
 func (f *machineFlags) build(ctx context.Context, load loading, mode numerics.Mode, workers int,
 	events *trace.Recording) (_ *simulation, err error) {
 	r := &simulation{events: events}
-	o := stack.Options{Strict: f.strict, Workers: workers, Numerics: sim.EngineNumerics(mode), Ran: f.ran,
-		Timeout: f.limit, Overlap: f.overlap}
+	o := stack.Options{Target: load.of, Strict: f.strict, Workers: workers, Numerics: sim.EngineNumerics(mode),
+		Ran: f.ran, Timeout: f.limit, Overlap: f.overlap}
 	if events != nil {
 		o.Trace = events.Tracer()
 	}
@@ -152,7 +158,7 @@ func (f *machineFlags) build(ctx context.Context, load loading, mode numerics.Mo
 	if r.process, err = r.stack.Connect(stack.Application(appPID), 0); err != nil {
 		return nil, err
 	}
-	if r.model, err = load(ctx, r.process); err != nil {
+	if r.model, err = load.into(ctx, r.process); err != nil {
 		return nil, err
 	}
 	r.record = stack.NewRecord(r.model.Machine().Pair())
@@ -245,7 +251,7 @@ func (c *runCommand) replayTrace(ctx context.Context, path string) error {
 		return err
 	}
 	if rec.Compiled {
-		load = func(ctx context.Context, process *stack.Process) (*stack.Model, error) {
+		load.into = func(ctx context.Context, process *stack.Process) (*stack.Model, error) {
 			return process.Compile(ctx, path, e5rt.CompilerConfig{
 				Compile: func(context.Context, string) (pair.Pair, error) { return p, nil },
 			})

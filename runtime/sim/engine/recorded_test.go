@@ -329,7 +329,8 @@ var packedCases = []recordedCase{
 	{name: "unary_relu_c512", in: []int{4}, out: 5, want: relu},
 	{name: "unary_exp_c64", in: []int{4}, out: 5, constants: table(expTable()), want: unary(math.Exp), ulps: 3},
 	{name: "unary_exp_c512", in: []int{4}, out: 5, constants: table(expTable()), want: unary(math.Exp), ulps: 3},
-	{name: "unary_gelu_c64", in: []int{4}, out: 5, constants: table(geluTable), want: unary(gelu), ulps: 1, slack: 0.0062},
+	{name: "unary_gelu_c64", in: []int{4}, out: 5, constants: table(geluTable), want: unary(gelu), ulps: 1,
+		slack: 0.0062},
 	{name: "h14norm_reduce_max_ax1_1x1x1x128", in: []int{4}, out: 5, want: maxOver(1)},
 	{name: "h14norm_reduce_max_ax1_1x32x4x4", in: []int{4}, out: 5, want: maxOver(1)},
 	{name: "h14norm_reduce_max_ax1_1x64x1x64", in: []int{4}, out: 5, want: maxOver(1)},
@@ -347,7 +348,8 @@ var packedCases = []recordedCase{
 	{name: "h14norm_layer_norm_ax1_2_3_1x8x1x64", in: []int{4}, out: 5, want: layerNorm, ulps: 3, slack: 2e-3},
 	{name: "h14norm_layer_norm_ax1_2_3_1x32x4x4", in: []int{4}, out: 5, want: layerNorm, ulps: 3, slack: 2e-3},
 	{name: "h14norm_layer_norm_ax1_2_3_1x2048x1x1", in: []int{4}, out: 5, want: layerNorm, ulps: 3, slack: 2e-3},
-	{name: "h14norm_softmax_a3_1x1x1x64", in: []int{4}, out: 5, constants: table(expTable()), want: softmaxAll, ulps: 6},
+	{name: "h14norm_softmax_a3_1x1x1x64", in: []int{4}, out: 5, constants: table(expTable()), want: softmaxAll,
+		ulps: 6},
 }
 
 // TestRecordedPackedTasksComputeTheirPrograms runs tasks of h14 as they were recorded.

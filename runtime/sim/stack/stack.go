@@ -16,10 +16,12 @@ import (
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/e5rt"
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/inject"
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/trace"
+	"github.com/zinc-compiler/zinc/target"
 )
 
 // Options configure a machine. The zero value is an M1 without trace and faults.
 type Options struct {
+	Target   *target.Table // whose programs the machine runs; nil for the M1's
 	Trace    *trace.Tracer
 	Inject   *inject.Injector
 	Strict   bool // the firmware reports faults where the real one does
@@ -62,6 +64,9 @@ const brokerPID = 100
 // device.
 func New(o Options) (*Stack, error) {
 	props := driver.M1
+	if o.Target != nil {
+		props = driver.PropertiesOf(o.Target)
+	}
 	props.InternalBuild = o.InternalBuild
 	d, err := driver.NewDevice(driver.Config{
 		Properties: &props,

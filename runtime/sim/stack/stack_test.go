@@ -3,10 +3,12 @@ package stack_test
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/zinc-compiler/zinc/analysis/verify"
@@ -232,5 +234,32 @@ func TestBundledModelsRunThroughTheStack(t *testing.T) {
 	for _, path := range []string{"e5rt/testdata/tiny.mil", "e5rt/testdata/tinywide.mil", "e5rt/testdata/cache.mil",
 		"testdata/empty.mil", "../../../examples/digits/digits.mlmodelc"} {
 		t.Run(filepath.Base(path), func(t *testing.T) { same(t, path) })
+	}
+}
+
+// TestMachineRunsItsOwnTarget loads a program of h13 on machines of several targets: only those of its CPU subtype take
+// it.
+func TestMachineRunsItsOwnTarget(t *testing.T) {
+	m, err := sim.Open(compiled(t, "e5rt/testdata/tiny.mil"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, of := range []*target.Table{nil, target.H13, target.H13g, target.H14, target.H16} {
+		_, process := machine(t, stack.Options{Target: of})
+		model, err := process.Load(t.Context(), m)
+		if err == nil {
+			_, err = model.Run(t.Context(), inputs(t, m, 1))
+		}
+		if of == nil || of.Subtype == m.Target().Subtype {
+			if err != nil {
+				t.Errorf("%v: %v", of, err)
+			}
+			continue
+		}
+		want := fmt.Sprintf("the container has CPU subtype 4, h13; this machine, %s, runs programs of %d", of.Name,
+			of.Subtype)
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", of.Name, err, want)
+		}
 	}
 }

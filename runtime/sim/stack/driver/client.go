@@ -199,7 +199,8 @@ func (c *client) deviceOpen(a *IOExternalMethodArguments) Return {
 	c.timeout.Store(int64(min(ms, uint64(maxTimeout/time.Millisecond))) * int64(time.Millisecond))
 	clear(a.StructureOutput)
 	openOut.encode(a.StructureOutput, &openOutput{token: token, callback: info.callback, context: info.context,
-		timeout: info.timeout, version: ANEVersion, version2: ANEVersion2, engines: NumEngines, cpuSubtype: CPUSubtype})
+		timeout: info.timeout, version: ANEVersion, version2: ANEVersion2, engines: NumEngines,
+		cpuSubtype: c.d.properties.CPUSubtype})
 	return Success
 }
 

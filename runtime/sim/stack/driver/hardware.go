@@ -14,7 +14,6 @@ import (
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/protocol"
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/trace"
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/translation"
-	"github.com/zinc-compiler/zinc/target"
 )
 
 // EndpointNames are the services that EnableRTBuddyEndpoints tries, in order
@@ -69,7 +68,7 @@ func newHardware(d *Device) (*hardware, error) {
 	var err error
 	h.cop, err = coprocessor.New(coprocessor.Config{
 		Unit: d.unit, Clock: d.clock, Trace: cfg.Trace, Inject: cfg.Inject, Strict: cfg.Strict,
-		Target:   target.BySubtype(CPUSubtype),
+		Target:   d.properties.target(),
 		Numerics: cfg.Numerics, Workers: cfg.Workers, MaxWork: cfg.MaxWork,
 		SecondWake: cfg.SecondWake, Terminal: cfg.Terminal, Doorbell: h.interrupt,
 		Tasks: cfg.Tasks,

@@ -12,6 +12,7 @@ import (
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/protocol"
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/trace"
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/translation"
+	"github.com/zinc-compiler/zinc/target"
 )
 
 // space is an address space of the engine: a translation context with its entry
@@ -97,6 +98,10 @@ func (c *client) programCreate(args *createArgs, _ *IOExternalMethodArguments) (
 	prog, err := c.readContainer(container)
 	if err != nil {
 		return BadArgument, err
+	}
+	if have, want := prog.Subtype(), c.d.properties.CPUSubtype; have != want {
+		return Unsupported, fmt.Errorf("driver: the container has CPU subtype %d, %s; this machine, %s, runs programs "+
+			"of %d", have, target.BySubtype(have).Name, c.d.properties.ArchitectureType, want)
 	}
 	p := &program{owner: c.info.id, client: c, prog: prog}
 	if c.d.trace.On() {

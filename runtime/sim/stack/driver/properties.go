@@ -1,6 +1,10 @@
 package driver
 
-import "strconv"
+import (
+	"strconv"
+
+	"github.com/zinc-compiler/zinc/target"
+)
 
 // Kext is a row of table 27.1.
 type Kext struct {
@@ -39,16 +43,29 @@ type Properties struct {
 
 // M1 are the properties read on the M1 host.
 var M1 = Properties{
-	ArchitectureType: "h13g",
+	ArchitectureType: target.Host.Name,
 	Version:          0x60,
 	MinorVersion:     17,
 	BoardType:        96,
 	BoardSubtype:     0,
 	NumCores:         16,
 	NumEngines:       1,
-	CPUSubtype:       4,
+	CPUSubtype:       target.Host.Subtype,
 	InternalBuild:    false,
 }
+
+// PropertiesOf returns the properties of a machine that runs a target's programs: the M1's but for the architecture and
+// the CPU subtype, since no others are published (modelled). Of the M1's own subtype it returns M1.
+func PropertiesOf(t *target.Table) Properties {
+	p := M1
+	if t.Subtype != M1.CPUSubtype {
+		p.ArchitectureType, p.CPUSubtype = t.Name, t.Subtype
+	}
+	return p
+}
+
+// target returns the oldest target whose programs a machine with these properties runs.
+func (p *Properties) target() *target.Table { return target.BySubtype(p.CPUSubtype) }
 
 // Property is a row of the published table.
 type Property struct {

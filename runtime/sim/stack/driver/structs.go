@@ -20,7 +20,6 @@ const (
 	ANEVersion        = 0x20
 	ANEVersion2       = 256
 	NumEngines        = 1
-	CPUSubtype        = 4
 )
 
 // openInput and openOutput are ANEDeviceInfo (table 27.3), in and out: callback (function pointer or board id), context

@@ -214,6 +214,9 @@ func (p *Program) procedure(q hwx.Procedure) (*procedure, error) {
 	return pr, nil
 }
 
+// Subtype returns the CPU subtype of the container, which says what hardware runs it.
+func (p *Program) Subtype() uint32 { return p.file.Header.CPUSubtype }
+
 // Digest returns the SHA-256 of the container, which identifies its code.
 func (p *Program) Digest() [32]byte { return p.digest }
 
