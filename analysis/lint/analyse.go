@@ -285,8 +285,12 @@ func (a *analysis) Range(v *ir.Value) Interval {
 func (f *function) constOf(k *ir.Const) Interval {
 	r, ok := f.consts[k]
 	if !ok {
+		few := k
+		if k.Assumed != nil && k.Elems() > knownElems { // the range of some is as good
+			few = &ir.Const{Type: k.Type.WithShape(knownElems), Data: k.Data}
+		}
 		if r = interval.All; !f.light || k.Assumed == nil && k.Elems() <= knownElems {
-			r = interval.OfConst(k)
+			r = interval.OfConst(few)
 		}
 		f.consts[k] = r
 	}

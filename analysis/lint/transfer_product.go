@@ -240,7 +240,7 @@ func convRange(c *call) []Interval {
 	if m, axis := c.a.rowNorm(c.op.Arg(ir.ParamX)); axis == 1 && a.Groups == 1 && n == shape[1] {
 		f.norm = m
 	}
-	for o := range shape[0] {
+	for o := range alike(k, shape[0]) {
 		f.row(o, n, func(i int64) float64 { return k.Float(o*n + i) }, bias(o))
 	}
 	f.plus(rest)
@@ -271,7 +271,7 @@ func convTransposeRange(c *call) []Interval {
 		return one(interval.Add(interval.Add(r, b), rest))
 	}
 	f := c.newAffine(c.in(ir.ParamX), 1, true)
-	for o := range per * a.Groups {
+	for o := range alike(k, per*a.Groups) {
 		g, within := o/per, o%per
 		f.row(o, group*taps, func(i int64) float64 {
 			return k.Float(((g*group+i/taps)*per+within)*taps + i%taps)
@@ -279,6 +279,14 @@ func convTransposeRange(c *call) []Interval {
 	}
 	f.plus(rest)
 	return f.result(c)
+}
+
+// alike returns how many of n rows are looked at: of assumed values some, since their rows are alike.
+func alike(k *ir.Const, n int64) int64 {
+	if k.Assumed != nil && k.Elems() > knownElems {
+		return min(n, 16)
+	}
+	return n
 }
 
 func linearRange(c *call) []Interval {
@@ -301,7 +309,7 @@ func linearRange(c *call) []Interval {
 	if m, axis := c.a.rowNorm(c.op.Arg(ir.ParamX)); axis == c.op.Arg(ir.ParamX).Type.Rank()-1 {
 		f.norm = m
 	}
-	for o := range outs {
+	for o := range alike(k, outs) {
 		f.row(o, n, func(i int64) float64 { return k.Float(o*n + i) }, bias(o))
 	}
 	f.plus(rest)
@@ -312,15 +320,15 @@ func linearRange(c *call) []Interval {
 func (f *affine) matrices(k *ir.Const, byRows bool) {
 	s := k.Type.Shape
 	rows, cols := s[len(s)-2], s[len(s)-1]
-	for b := range batches(s) {
+	for b := range alike(k, batches(s)) {
 		at := b * rows * cols
 		if byRows {
-			for j := range rows {
+			for j := range alike(k, rows) {
 				f.row(j, cols, func(i int64) float64 { return k.Float(at + j*cols + i) }, 0)
 			}
 			continue
 		}
-		for j := range cols {
+		for j := range alike(k, cols) {
 			f.row(j, rows, func(i int64) float64 { return k.Float(at + i*cols + j) }, 0)
 		}
 	}
