@@ -18,9 +18,12 @@ const (
 	// ANEWide is ANE with sums of products in fp32. It takes a half to a third of the
 	// time for a convolution.
 	ANEWide
+	// ANEFixed follows the engines of the M4 and later, as those of the M4 and the M6 were measured: sums of products
+	// in fixed point (FixedSum), results rounded with halves away from zero, and no special values at the input port.
+	ANEFixed
 )
 
-var modeNames = [...]string{IEEE: "ieee", ANE: "ane", ANEWide: "ane-wide"}
+var modeNames = [...]string{IEEE: "ieee", ANE: "ane", ANEWide: "ane-wide", ANEFixed: "ane-fixed"}
 
 // ModeNames lists the modes by name, in order.
 func ModeNames() []string { return modeNames[:] }
@@ -31,6 +34,14 @@ func (m Mode) String() string {
 		return modeNames[m]
 	}
 	return fmt.Sprintf("Mode(%d)", uint8(m))
+}
+
+// On returns the mode for a target whose arithmetic has a name (target.Table.Arithmetic): ANE is the target's own.
+func (m Mode) On(arithmetic string) Mode {
+	if own, err := ParseMode(arithmetic); m == ANE && err == nil {
+		return own
+	}
+	return m
 }
 
 // ParseMode returns the mode of that name.

@@ -42,6 +42,8 @@ func (t *Table) Columns() (cs []Column) {
 const (
 	guideA    = "sbryngelson/ane-guide, appendix A: the vendor's own table of each target"
 	guide24   = "sbryngelson/ane-guide, chapters 24 and 35: the vendor's own table of each target"
+	guide3    = "sbryngelson/ane-guide, chapters 3 and 12"
+	study     = "751K/Apple-Neural-Engine-Microarchitecture-Study-M6, measured on an M4 and an M6"
 	studyHAL  = "751K/Apple-Neural-Engine-Microarchitecture-Study-M6, the vendor's own table of each target"
 	records   = "words that the vendor's compiler wrote (mil-hwx-compiler)"
 	zincs     = "what zinc does"
@@ -72,6 +74,9 @@ var basisRows = []basisRow{
 	{"Cores", "h13 h14 h15 h16 h17 h18", Recorded, records},
 	{"FoldsSmall TablesInLanes", "h13 h14", Recorded, records},
 	{"StreamForms NoCode", generations, Decoded, guide24},
+	{"Arithmetic", "h13 h13g h14g", Measured, guide3},
+	{"Arithmetic", "h16 h17 h17s h18", Inferred, "h16g and h18g, which were measured"},
+	{"Arithmetic", "h16g h18g", Measured, study},
 	{"StateMultiple", "h13", Decoded, "no report states one"},
 	{"StateMultiple", "h16", Measured, states},
 }

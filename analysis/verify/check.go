@@ -144,9 +144,10 @@ func newComparison(ctx context.Context, f *compile.Function, o *Options) *compar
 	if o.Numerics == numerics.ANE {
 		stage = numerics.GroupError
 	}
-	flush := o.Numerics != numerics.IEEE
+	fixed := o.Numerics == numerics.ANEFixed
+	flush := o.Numerics != numerics.IEEE && !fixed
 	c.placed = encloser{c.k, arithmetic{
-		sum: stage, flush: flush, unknown: -1, literal: true, engine: true,
+		sum: stage, flush: flush, fixed: fixed, unknown: -1, literal: true, engine: true,
 		rounding: func(op *ir.Op) float64 {
 			if op == nil || op.Place.Unit != ir.Engine || op.Def.Error == numerics.Movement {
 				return 0
@@ -161,7 +162,8 @@ func newComparison(ctx context.Context, f *compile.Function, o *Options) *compar
 		tables: func(op *ir.Op) []lower.TableUse { return byOp[op] },
 	}}
 	c.source = encloser{c.k, arithmetic{
-		sum: stage + halfUnit, constants: halfUnit, flush: flush, unknown: -1, decomposed: true, engine: true,
+		sum: stage + halfUnit, constants: halfUnit, flush: flush, fixed: fixed, unknown: -1, decomposed: true,
+		engine: true,
 		rounding: func(op *ir.Op) float64 {
 			if op == nil || op.Def.Error == numerics.Movement {
 				return 0

@@ -53,6 +53,10 @@ func curve(s *statement, ts []interp.Tensor) ([]*enclosure, error) {
 		if !s.tabulated(out[0], a, t, k, params) {
 			return enclosuresOf(ts, true), nil
 		}
+		if s.fixed {
+			// The stated errors are of results that are rounded with ties to even.
+			out[0].scale(2*halfUnit, 2*tiny)
+		}
 	}
 	return out, nil
 }
@@ -124,7 +128,7 @@ func (s *statement) tabulated(y, a *enclosure, t lower.TableUse, k *ir.Curve, pa
 	for i := range lo {
 		// A table has numbers of its own for infinities: softplus of infinity is 0.
 		for _, x := range [2]float32{lo[i], hi[i]} {
-			if math.IsInf(float64(x), 0) {
+			if math.IsInf(float64(x), 0) || s.fixed && abs(x) >= 65536 {
 				f := float32(t.Table.At(float64(x)))
 				out.lo[i], out.hi[i] = min(out.lo[i], f), max(out.hi[i], f)
 			}

@@ -27,6 +27,9 @@ type arithmetic struct {
 	engine bool
 	// flush reports that products read subnormal fp16 operands as 0, and that they are infinite from MACLimit on.
 	flush bool
+	// fixed reports that products are added in fixed point, that infinities are numbers, and that results are rounded
+	// with halves away from zero.
+	fixed bool
 	// unknown is the error of an operation without a rule, as a part of its result's scale; negative if it has none.
 	unknown float64
 	// bare reports that only results without errors are computed.
@@ -86,7 +89,12 @@ func (e *encloser) results(op *ir.Op, args map[*ir.Value]*enclosure) ([]*enclosu
 	if err := room(op, args); err != nil {
 		return nil, err
 	}
-	out, err := e.unlimited(op, args)
+	fixed := e.fixed && op.Place.Unit == ir.Engine
+	read := args
+	if fixed && op.Def.Class != ir.Movement {
+		read = readInfinities(args)
+	}
+	out, err := e.unlimited(op, read)
 	mayNaN := false
 	for _, v := range free(op) {
 		a := args[v]
@@ -95,6 +103,9 @@ func (e *encloser) results(op *ir.Op, args map[*ir.Value]*enclosure) ([]*enclosu
 	for i, s := range out {
 		s.mayNaN = mayNaN
 		if op.Results[i].Type.DType == ir.FP16 && s.t.Type.DType == ir.FP32 {
+			if fixed {
+				s.halvesAway()
+			}
 			s.limit()
 		}
 		moved := op.Def.Class == ir.Movement && op.Place.Rule == passes.RuleDecomposed

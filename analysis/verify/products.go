@@ -199,7 +199,10 @@ func dot(s *statement, ts []interp.Tensor) ([]*enclosure, error) {
 	if s.flush && s.isEngine() {
 		out.overflow(numerics.MACLimit)
 	}
-	return []*enclosure{out}, nil
+	if s.fixed && s.isEngine() {
+		err = s.fixedTerms(out, x, w, s.count(x, w, ts[0]))
+	}
+	return []*enclosure{out}, err
 }
 
 // mayLose adds to the errors e of a constant weight the weights that passes may lose when they fold a factor into them:
@@ -207,7 +210,7 @@ func dot(s *statement, ts []interp.Tensor) ([]*enclosure, error) {
 func (s *statement) mayLose(e []float32, w *ir.Value) {
 	axis := 0
 	switch {
-	case !s.decomposed || !s.flush || !s.isEngine() || !w.IsConst():
+	case !s.decomposed || !s.flush && !s.fixed || !s.isEngine() || !w.IsConst():
 		return
 	case s.op.Is(ir.OpConv, ir.OpLinear):
 	case s.op.Is(ir.OpMatMul) && w.Type.Rank() == 2:
@@ -271,8 +274,12 @@ func total(s *statement, ts []interp.Tensor) ([]*enclosure, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := rs[0].View32()
-	return []*enclosure{errs(ts[0], r)}, nil
+	out := errs(ts[0], rs[0].View32())
+	if s.fixed && s.isEngine() {
+		terms := termUnits * float64(s.of(x).t.Type.Elems()) / max(1, float64(ts[0].Elems()))
+		out.widen(func(int, float64) float64 { return terms })
+	}
+	return []*enclosure{out}, nil
 }
 
 // squares is the rule of sums of squares, which are rounded before they are added.

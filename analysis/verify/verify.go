@@ -23,7 +23,7 @@ import (
 type Options struct {
 	Compile  compile.Options
 	Seed     uint64
-	Numerics numerics.Mode // of the simulator; the reference is always IEEE
+	Numerics numerics.Mode // of the simulator, ANE for the target's own; the reference is always IEEE
 	Workers  int           // goroutines of the runs, 0 for one per processor
 	// Inputs replace the random values, by name, in every function and, for
 	// functions with states, in every call.
@@ -53,7 +53,7 @@ const Reference = "fp32"
 // Result is the result of a verification.
 type Result struct {
 	Seed       uint64          `json:"seed"`             // seed of the inputs
-	Numerics   string          `json:"numerics"`         // arithmetic of the engine: ane, ane-wide or ieee
+	Numerics   string          `json:"numerics"`         // arithmetic of the engine: ane, ane-wide, ane-fixed or ieee
 	Reference  string          `json:"reference"`        // arithmetic of the reference
 	Verdict    Verdict         `json:"verdict"`          // worst verdict of the outputs
 	Pass       bool            `json:"pass"`             // Verdict is Pass
@@ -110,6 +110,7 @@ func Run(ctx context.Context, p *ir.Program, o Options) (*Result, error) {
 // the names of the source's files, for errors. Options.Compile is not used.
 func Check(ctx context.Context, r *compile.Result, m *sim.Machine, files []string, o Options) (_ *Result, err error) {
 	written := m.Pair()
+	o.Numerics = m.Mode(o.Numerics)
 	res := &Result{
 		Seed:       o.Seed,
 		Numerics:   o.Numerics.String(),

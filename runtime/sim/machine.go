@@ -79,8 +79,8 @@ type call struct {
 
 // Options configure runs.
 type Options struct {
-	Numerics numerics.Mode
-	Workers  int // 0: one per processor; results do not depend on it
+	Numerics numerics.Mode // ANE for that of the engine that the container is for
+	Workers  int           // 0: one per processor; results do not depend on it
 	// CallBytes limits the live bytes of a CPU call; 0 for the interpreter's own limit.
 	CallBytes int64
 	// Trace is called after every operation of the chain and, for the engine,
@@ -175,12 +175,15 @@ func (m *Machine) Infer(ctx context.Context, procedure string, surfaces map[stri
 		}
 		s.surfaces[port] = surfaces[port]
 	}
-	e := engine.New(engine.Options{L2Bytes: m.of.L2Bytes, Numerics: EngineNumerics(o.Numerics), Workers: o.Workers})
+	e := engine.New(engine.Options{L2Bytes: m.of.L2Bytes, Numerics: EngineNumerics(m.Mode(o.Numerics)), Workers: o.Workers})
 	return e.Run(ctx, p.tasks, s)
 }
 
 // Target returns the oldest target whose containers have the CPU subtype of the container.
 func (m *Machine) Target() *target.Table { return m.of }
+
+// Mode returns the arithmetic of a run in a mode: ANE is the arithmetic of the engine that the container is for.
+func (m *Machine) Mode(mode numerics.Mode) numerics.Mode { return mode.On(m.of.Arithmetic) }
 
 // Pair returns what was opened.
 func (m *Machine) Pair() pair.Pair { return m.pair }
@@ -257,6 +260,7 @@ func (m *Machine) Run(ctx context.Context, inputs map[string]interp.Tensor, o Op
 		c.fill(id, interp.Tensor{Type: s.typ, Data: s.data()})
 	}
 	c.clear()
+	o.Numerics = m.Mode(o.Numerics)
 	e := c.newEngine(&o, m.of.L2Bytes)
 	if e != nil {
 		defer e.Release()

@@ -12,7 +12,7 @@ import (
 var arithmetic = [...]engine.Numerics{
 	numerics.IEEE:    engine.IEEE,
 	numerics.ANE:     engine.ANE,
-	numerics.ANEWide: engine.ANEWide,
+	numerics.ANEWide: engine.ANEWide, numerics.ANEFixed: engine.ANEFixed,
 }
 
 // EngineNumerics returns the engine's arithmetic for a mode, and the engine's default for an unknown one.

@@ -54,6 +54,7 @@ func (m *Machine) Prepare(name string, o Options) (*Prepared, error) {
 	if err != nil {
 		return nil, err
 	}
+	o.Numerics = m.Mode(o.Numerics)
 	p := &Prepared{
 		chain:   newChain(fn, m.procs, true),
 		o:       o,

@@ -148,12 +148,26 @@ func (c *runCommand) interpreter(ctx context.Context, m *frontend.Model) (*execu
 		}
 		return c.interpExecutor(f)
 	}
-	r, err := c.compile(ctx, c.env, m, (*compile.Result).All)
+	tab, err := lookupTarget(c.target)
+	if err != nil {
+		return nil, usagef("--target: %w", err)
+	}
+	var placed []*compile.Function
+	sink := (*compile.Result).All
+	if !compiles(tab) { // the interpreter needs the places alone
+		sink = func(r *compile.Result) compile.Sink {
+			return compile.Sink{Plan: compile.To(&r.Report), Placed: compile.To(&placed)}
+		}
+	}
+	r, err := c.compile(ctx, c.env, m, sink)
 	if err != nil {
 		return nil, err
 	}
 	c.note("%s", r.Report.Line())
 	// The arithmetic of an operation depends on where it runs, so the source runs with every operation placed.
+	if placed != nil {
+		return c.interpExecutor(placed[0].Reference)
+	}
 	return c.interpExecutor(r.Reference)
 }
 

@@ -90,9 +90,9 @@ func (e *engineFlags) register(f *pflag.FlagSet) {
 	f.Var(newChoice(&e.engine, "sim", "direct", "interp"), "engine", "sim, the simulator of the "+
 		"whole stack; direct, the engine without the layers above it; or interp, the "+
 		"reference interpreter (models only)")
-	f.Var(newArithmetic(&e.numerics), "numerics", "arithmetic on the engine: ane, as the engine "+
-		"computes; ane-wide, the same with sums of products in fp32 (faster); or ieee, fp16 storage with fp32 "+
-		"arithmetic")
+	f.Var(newArithmetic(&e.numerics), "numerics", "arithmetic on the engine: ane, as the target's "+
+		"engine computes; ane-wide, as h13's does, with sums of products in fp32 (faster); ane-fixed, as those of "+
+		"h16 and later do; or ieee, fp16 storage with fp32 arithmetic")
 }
 
 // traceFlags are the files of traces.
@@ -175,6 +175,11 @@ func (c *runCommand) run(ctx context.Context, paths []string) (err error) {
 	if err != nil {
 		return &usageError{err}
 	}
+	tab, err := lookupTarget(c.target)
+	if err != nil {
+		return usagef("--target: %w", err)
+	}
+	mode = mode.On(tab.Arithmetic)
 	c.shown = c.newProgress(c.progress)
 	defer c.shown.end()
 	var x *executor

@@ -67,7 +67,8 @@ same clients, whatever the speed of their processes. Serve ends with the last of
 	}
 	f := cmd.Flags()
 	f.StringVar(&c.socket, "socket", "", "`PATH` of the Unix socket to listen on")
-	f.Var(newArithmetic(&c.numerics), "numerics", "arithmetic on the engine: ane, ane-wide or ieee, as in zinc run")
+	f.Var(newArithmetic(&c.numerics), "numerics", "arithmetic on the engine: ane, ane-wide, ane-fixed or ieee, as in "+
+		"zinc run")
 	f.IntVar(&c.workers, "workers", 0, "goroutines of one task; 0 for one per processor")
 	f.IntVar(&c.limits.Connections, "max-clients", 0, "limit of clients (default 128)")
 	f.IntVar(&c.limits.Models, "max-models", 0, "limit of the models that one client has loaded (default 64)")

@@ -214,7 +214,7 @@ func (c *verifyCommand) next(cmd *cobra.Command, path string, r *verify.Result) 
 // departures is what `zinc verify --first-departure --json` prints.
 type departures struct {
 	Seed       uint64            `json:"seed"`            // seed of the inputs
-	Numerics   string            `json:"numerics"`        // arithmetic of the engine: ane, ane-wide or ieee
+	Numerics   string            `json:"numerics"`        // arithmetic of the engine: ane, ane-wide, ane-fixed or ieee
 	Statements int               `json:"statements"`      // compared
 	First      *verify.Departure `json:"first,omitempty"` // first statement beyond its bound, if there is one
 }

@@ -48,6 +48,9 @@ func Trial(n uint64) (*irgen.Program, Settings) {
 			Workers:     1,
 		},
 	}
+	if s.Numerics == numerics.ANE && n%4 == 0 {
+		s.Numerics = numerics.ANEFixed
+	}
 	if r.IntN(8) == 0 {
 		s.Compile.Target = Narrow
 	}

@@ -28,7 +28,9 @@ type arithmetic[T, R any] interface {
 	// channels sets dst to the sum or the maximum of n planes of src, which are plane elements apart. dst is no longer
 	// than channelPiece.
 	channels(dst, src []T, plane, n int, maximum bool)
-	// multiply writes w*b over the zeros of c. add adds to zeros as vector.Sum.Add does.
+	// begin fills the sums of a result channel with what they begin at, and returns the bias that is left for a poster.
+	begin(c []T, bias T) T
+	// multiply adds w*b to what begin left in c. add does the same as vector.Sum.Add does.
 	multiply(c []T, w, b matrix[T])
 	add(c []T, ldc int, w []T, ldw, m int, b []T, at []int, cols int)
 	// post returns the arithmetic between the accumulator and the result. multi reports that products of several taps

@@ -44,8 +44,9 @@ func (x *exec[T, R]) gathered(p poster[T, R], g *geometry, k *kernel[T], v []T, 
 	inPlane := g.in[axH] * g.in[axW]
 	jobs := g.out[axG] * g.out[axD] * parts * cuts
 	return x.each(jobs, 1, func(lo, hi int) {
-		acc := x.borrow(rows * cols)
+		acc, left := x.borrow(rows*cols), x.borrow(rows)
 		defer x.giveBack(acc)
+		defer x.giveBack(left)
 		var block *scratch[T]
 		if !direct {
 			block = x.borrow(red * cols)
@@ -69,14 +70,12 @@ func (x *exec[T, R]) gathered(p poster[T, R], g *geometry, k *kernel[T], v []T, 
 			first := part * rows
 			m := min(rows, cout-first)
 			w := matrix[T]{Data: k.w[(grp*cout+first)*red:][:m*red], Rows: m, Cols: red, RowStep: red, ColStep: 1}
-			c := acc.v[:m*n]
-			clear(c)
-			x.num.multiply(c, w, b)
+			c, biases := acc.v[:m*n], left.v[:m]
 			for j := range m {
-				var bias T
-				if k.bias != nil {
-					bias = k.bias[grp*cout+first+j]
-				}
+				biases[j] = x.num.begin(c[j*n:][:n], k.biasOf(grp*cout+first+j))
+			}
+			x.num.multiply(c, w, b)
+			for j, bias := range biases {
 				p.row(out[(gd*cout+first+j)*pixels+from:][:n], c[j*n:][:n], bias)
 			}
 		}
@@ -133,18 +132,17 @@ func (x *exec[T, R]) shifted(p poster[T, R], g *geometry, k *kernel[T], v []T, o
 				}
 				m := min(shiftedRows, hi-o)
 				first := gd/g.out[axD]*cout + o
-				clear(acc.v)
+				var left [shiftedRows]T
+				for i := range m {
+					left[i] = x.num.begin(acc.v[i*n:][:n], k.biasOf(first+i))
+				}
 				x.num.add(acc.v, n, k.w[first*g.red:][:m*g.red], g.red, m, image, at, n)
 				for i := range m {
-					var bias T
-					if k.bias != nil {
-						bias = k.bias[first+i]
-					}
 					sums := acc.v[i*n:][:n]
 					for y := range oh {
 						copy(sums[y*ow:], sums[y*pw:][:ow])
 					}
-					p.row(out[(gd*cout+o+i)*oh*ow:][:oh*ow], sums[:oh*ow], bias)
+					p.row(out[(gd*cout+o+i)*oh*ow:][:oh*ow], sums[:oh*ow], left[i])
 				}
 			}
 		}); err != nil {
@@ -247,10 +245,7 @@ func (x *exec[T, R]) depthwise(p poster[T, R], g *geometry, k *kernel[T], v []T,
 		for i := lo; i < hi; i++ {
 			c := i % channels
 			taps := k.w[c*g.red:][:g.red]
-			var bias T
-			if k.bias != nil {
-				bias = k.bias[c]
-			}
+			left := k.biasOf(c)
 			for oy := range oh {
 				if x.ctx.Err() != nil {
 					return
@@ -268,10 +263,10 @@ func (x *exec[T, R]) depthwise(p poster[T, R], g *geometry, k *kernel[T], v []T,
 				}
 				row := oy % together
 				acc := sums[row*ow:][:ow]
-				clear(acc)
+				left = x.num.begin(acc, k.biasOf(c))
 				x.num.add(acc, ow, taps, g.red, 1, seen, at, ow)
 				if row == together-1 || oy == oh-1 {
-					p.row(out[(i*oh+oy-row)*ow:][:(row+1)*ow], sums[:(row+1)*ow], bias)
+					p.row(out[(i*oh+oy-row)*ow:][:(row+1)*ow], sums[:(row+1)*ow], left)
 				}
 			}
 		}

@@ -397,6 +397,11 @@ func (e *exact) spoil(at, n int64) {
 	}
 }
 
+func (e *exact) begin(c []field.Elem, bias field.Elem) field.Elem {
+	clear(c)
+	return bias
+}
+
 func (e *exact) clamp(v []field.Elem) { each(v, func(x field.Elem) field.Elem { return e.Max(x, 0) }) }
 
 // each replaces the elements of a row by a function of them.

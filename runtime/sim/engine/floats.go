@@ -154,8 +154,10 @@ func (n *floats) load(run *run, t *tile, mac bool, out []float32) error {
 const copyEnd = 4096
 
 // throughCopy reports whether rows are read through the copy that ends at copyEnd. No number of one byte reaches that
-// limit.
-func (l *layout) throughCopy(n Numerics) bool { return l.offset != 0 && !l.isUint8 && n != IEEE }
+// limit. Later engines have no such copy, as was measured on the M5.
+func (l *layout) throughCopy(n Numerics) bool {
+	return l.offset != 0 && !l.isUint8 && n != IEEE && n != ANEFixed
+}
 
 func (n *floats) store(run *run, t *tile, vals []uint16) error {
 	step, dense := int(t.size()*t.inter), !t.isUint8 && !t.swap && t.inter == 1
@@ -238,7 +240,7 @@ func newPost(t *td.Task, num Numerics, l *lut, multi bool) *post {
 		num:   num,
 	}
 	p.finish = port.Finish{Add: p.add, Scale: p.scale, Limit: float32(math.Inf(1)), Floor: port.NoFloor}
-	if multi { // of several taps or channels: 32768 and more becomes infinity
+	if multi && num != ANEFixed { // of several taps or channels: 32768 and more becomes infinity
 		p.finish.Limit = saturation
 	}
 	if p.clamp {

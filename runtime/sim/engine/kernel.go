@@ -15,6 +15,14 @@ type kernel[T any] struct {
 	w    []T // [group][output][red], red over (ci, ky, kx); depthwise [channel][ky, kx]
 }
 
+// biasOf returns the bias of an output, zero without biases.
+func (k *kernel[T]) biasOf(output int) (bias T) {
+	if k.bias != nil {
+		bias = k.bias[output]
+	}
+	return bias
+}
+
 // part is what one lane streams, read from front to back.
 type part[T any] struct {
 	lane int

@@ -20,8 +20,25 @@ func (n Numerics) sum() vector.Sum {
 	return vector.Exact
 }
 
-// add adds to zeros as vector.Sum.Add does.
+// begin fills the sums of a result channel with what they begin at, and returns the bias that is left to add to them:
+// in fixed point the bias is the first term.
+func (n Numerics) begin(c []float32, bias float32) float32 {
+	if n != ANEFixed {
+		clear(c)
+		return bias
+	}
+	for i := range c {
+		c[i] = bias
+	}
+	return 0
+}
+
+// add adds to what begin left as vector.Sum.Add does.
 func (n Numerics) add(c []float32, ldc int, w []float32, ldw, m int, b []float32, at []int, cols int) {
+	if n == ANEFixed {
+		addFixed(c, ldc, w, ldw, 1, m, b, at, cols, 1)
+		return
+	}
 	n.sum().Add(c, ldc, w, ldw, m, b, at, cols)
 	if n == IEEE {
 		return
@@ -41,8 +58,16 @@ func (n Numerics) add(c []float32, ldc int, w []float32, ldw, m int, b []float32
 	}
 }
 
-// multiply writes w*b over the zeros of c.
+// multiply adds w*b to what begin left in c.
 func (n Numerics) multiply(c []float32, w, b vector.Matrix) {
+	if n == ANEFixed {
+		at := make([]int, b.Rows)
+		for l := range at {
+			at[l] = l * b.RowStep
+		}
+		addFixed(c, b.Cols, w.Data, w.RowStep, w.ColStep, w.Rows, b.Data, at, b.Cols, b.ColStep)
+		return
+	}
 	n.sum().Multiply(c, b.Cols, w, b)
 	if n == IEEE {
 		return

@@ -23,6 +23,7 @@ type call struct {
 	step    *step
 	ane     bool // the engine's rules apply
 	staged  bool // and sums of products go through the accumulator's first stage
+	fixed   bool // and they are in fixed point, as of later engines
 	err     error
 	scratch int64 // bytes given out by this call
 }
@@ -267,6 +268,10 @@ func (c *call) read(t Tensor, port func([]float32)) []float32 {
 		return out
 	}
 	c.parallel(len(out), rowGrain, func(lo, hi int) {
+		if c.fixed {
+			readFixed(out[lo:hi], t.Data[2*lo:2*hi])
+			return
+		}
 		numerics.WidenBytes(out[lo:hi], t.Data[2*lo:2*hi])
 		if c.ane {
 			port(out[lo:hi])
@@ -336,6 +341,13 @@ func (c *call) emit(i int, shape []int64, vals []float32, mac bool) Tensor {
 	switch {
 	case d.Bits() < 8: // elements share bytes
 		packFloats(b, d, vals)
+	case c.fixed && d.IsFloat():
+		c.parallel(len(vals), rowGrain, func(lo, hi int) {
+			for i, x := range vals[lo:hi] {
+				vals[lo+i] = numerics.FixedOut(x)
+			}
+			packFloats(b[lo*size:hi*size], d, vals[lo:hi])
+		})
 	case c.ane && d == ir.FP16:
 		c.parallel(len(vals), rowGrain, func(lo, hi int) { writePort(b[2*lo:2*hi], vals[lo:hi], mac) })
 	default:

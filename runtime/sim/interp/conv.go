@@ -83,6 +83,10 @@ func conv(c *call, read func(w Tensor) (weights, bias []float32)) []Tensor {
 	}
 	wf, bias := read(wt)
 	xf, out := c.macFloats(x), c.buffer(prod(shape))
+	if c.err == nil && c.fixed {
+		addBias(out, bias, w.outElems()) // the first terms
+		bias = nil
+	}
 	j.run(c, xf, wf, out)
 	if c.err != nil {
 		return nil
@@ -123,7 +127,7 @@ func (j convJob) run(c *call, xs, ws, out []float32) {
 	}
 	w := j.w
 	in, pos, k := w.inElems(), w.outElems(), j.cin*w.kernelElem
-	if j.cin == 1 && j.cout <= 2 && j.groups > 1 && !c.staged {
+	if j.cin == 1 && j.cout <= 2 && j.groups > 1 && !c.staged && !c.fixed {
 		j.depthwise(c, xs, ws, out)
 		return
 	}
@@ -157,7 +161,9 @@ func (j convJob) run(c *call, xs, ws, out []float32) {
 				continue
 			}
 			p := part[:j.cout*n]
-			clear(p)
+			for r := range j.cout {
+				copy(p[r*n:(r+1)*n], res[r*pos+lo:])
+			}
 			c.gemm(wg, b, p)
 			for r := range j.cout {
 				copy(res[r*pos+lo:], p[r*n:(r+1)*n])

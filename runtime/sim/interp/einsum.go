@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/zinc-compiler/zinc/ir"
+	"github.com/zinc-compiler/zinc/numerics"
 )
 
 var _ = add(map[*ir.Operation]kernel{ir.OpEinsum: einsum})
@@ -89,6 +90,13 @@ func einsum(c *call) []Tensor {
 		return nil
 	}
 	sum := func(x, y int) float32 {
+		if c.fixed && len(steps[0]) > 1 {
+			s := numerics.FixedSum{}
+			for k, d := range steps[0] {
+				s.Add(xs[x+d], ys[y+steps[1][k]])
+			}
+			return s.Value()
+		}
 		s := 0.0
 		for k, d := range steps[0] {
 			p := float64(xs[x+d]) * float64(ys[y+steps[1][k]])

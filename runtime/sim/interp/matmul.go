@@ -48,8 +48,9 @@ const (
 )
 
 // gemm adds a*b to out (row major, rows of a by columns of b). Each element of the result is the sum over k in order,
-// regardless of the number of goroutines. On the engine a product or a sum without a value counts as 0, and except in
-// the mode ANEWide the products go through the accumulator's first stage.
+// regardless of the number of goroutines. In fixed point what is in out is the first term. Elsewhere on the engine a
+// product or a sum without a value counts as 0, and except in the mode ANEWide the products go through the
+// accumulator's first stage.
 func (c *call) gemm(a, b matrix, out []float32) {
 	if c.err != nil {
 		return
@@ -77,6 +78,12 @@ func (c *call) gemm(a, b matrix, out []float32) {
 // piece adds a*b to out, whose rows are ld apart.
 func (c *call) piece(a, b vector.Matrix, out []float32, ld int) {
 	switch {
+	case c.fixed:
+		for i := range a.Rows {
+			for j := range b.Cols {
+				out[i*ld+j] = fixedSum(out[i*ld+j], a, b, i, j)
+			}
+		}
 	case c.ane:
 		sum := vector.Rounded
 		if c.staged {
@@ -106,6 +113,20 @@ func (c *call) piece(a, b vector.Matrix, out []float32, ld int) {
 	default:
 		vector.Rounded.Multiply(out, ld, a, b)
 	}
+}
+
+// fixedSum adds the products of one element in fixed point to what its sum begins at. A single product has the range of
+// elementwise work, which no source measured.
+func fixedSum(begin float32, a, b vector.Matrix, i, j int) float32 {
+	row, col := a.Data[i*a.RowStep:], b.Data[j*b.ColStep:]
+	if a.Cols == 1 {
+		return begin + float32(row[0]*col[0])
+	}
+	s := numerics.NewFixedSum(begin)
+	for l := range a.Cols {
+		s.Add(row[l*a.ColStep], col[l*b.RowStep])
+	}
+	return s.Value()
 }
 
 // special is one element of a product on the engine in which infinities take part.
@@ -286,17 +307,25 @@ func linear(c *call) []Tensor {
 	bias := c.vector(ir.ParamBias, out, 0)
 	xs, ws, res := c.shared(x, readProducts), c.shared(w, readProducts), c.buffer(n*out)
 	a, b := matrix{data: xs, rows: n, cols: in}, matrix{data: ws, rows: out, cols: in, t: true}
+	biases := func() {
+		c.parallel(n, 1+rowGrain/max(1, out), func(lo, hi int) {
+			for r := lo; r < hi; r++ {
+				row := res[r*out:][:out]
+				for i, b := range bias[:out] {
+					row[i] += b
+				}
+			}
+		})
+	}
+	if c.err == nil && c.fixed {
+		biases() // the first terms
+	}
 	c.gemm(a, b, res)
 	if c.err != nil {
 		return nil
 	}
-	c.parallel(n, 1+rowGrain/max(1, out), func(lo, hi int) {
-		for r := lo; r < hi; r++ {
-			row := res[r*out:][:out]
-			for i, b := range bias[:out] {
-				row[i] += b
-			}
-		}
-	})
+	if !c.fixed {
+		biases()
+	}
 	return results(c.outMAC(0, shape, res))
 }

@@ -14,6 +14,13 @@ func readPort(v []float32) {
 	}
 }
 
+// readFixed is numerics.FixedIn for packed fp16.
+func readFixed(v []float32, b []byte) {
+	for i := range v {
+		v[i] = numerics.FixedIn(le.LittleEndian.Uint16(b[2*i:]))
+	}
+}
+
 // readProducts is numerics.MACIn for a row.
 func readProducts(v []float32) {
 	for i, x := range v {
@@ -61,8 +68,8 @@ func writePort(b []byte, v []float32, mac bool) {
 }
 
 // port returns a tensor as the engine reads it for an operation that moves
-// bits: NaN becomes +infinity, all else is kept. Outside the engine it is the
-// tensor itself.
+// bits: NaN becomes +infinity, of its own sign in fixed point; all else is kept. Outside the engine it is the tensor
+// itself.
 func (c *call) port(t Tensor) Tensor {
 	if !c.ane || t.Type.DType != ir.FP16 {
 		return t
@@ -76,7 +83,10 @@ func (c *call) port(t Tensor) Tensor {
 				}
 				out = append([]byte(nil), t.Data...)
 			}
-			le.LittleEndian.PutUint16(out[i:], 0x7c00)
+			if !c.fixed {
+				h = 0
+			}
+			le.LittleEndian.PutUint16(out[i:], h&0x8000|halfInf)
 		}
 	}
 	if out != nil {

@@ -203,6 +203,7 @@ func (r *run) step(s *step) (res []Tensor, err error) {
 	c := &call{r: r, op: s.op, step: s}
 	c.ane = r.opt.Numerics != numerics.IEEE && s.op.Place.Unit == ir.Engine
 	c.staged = c.ane && r.opt.Numerics == numerics.ANE
+	c.fixed = c.ane && r.opt.Numerics == numerics.ANEFixed
 	defer func() {
 		// This is a last safeguard: kernels check their indices, so a panic is a defect of the interpreter; the caller
 		// still gets an error and not a crash.

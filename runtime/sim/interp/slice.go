@@ -136,7 +136,7 @@ func (c *call) slice(x Tensor, size int, g region) []Tensor {
 
 // widthCopy returns a part of the width that does not begin at 0 as the engine copies it: in fixed point.
 func (c *call) widthCopy(t Tensor) {
-	if !c.ane || t.Type.DType != ir.FP16 {
+	if !c.ane || c.fixed || t.Type.DType != ir.FP16 {
 		return
 	}
 	for i := 0; i+1 < len(t.Data); i += 2 {

@@ -138,10 +138,24 @@ func (u unary) kernel(c *call) []Tensor {
 	xs := c.floats(x)
 	f := func(v float32) float32 { return float32(u.f(float64(v))) }
 	if c.ane && u.ane != nil {
-		f = u.ane
+		f = c.ends(u.ane)
 	}
 	mapFloats(c, x, xs, f)
 	return results(c.outFloats(0, x.Type.Shape, xs))
+}
+
+// ends returns a function of the engine for a call: in fixed point infinities are numbers, but past the ends of a
+// table, as they are elsewhere.
+func (c *call) ends(f func(float32) float32) func(float32) float32 {
+	if !c.fixed {
+		return f
+	}
+	return func(v float32) float32 {
+		if v >= 65536 || v <= -65536 {
+			v *= math.MaxFloat32
+		}
+		return f(v)
+	}
 }
 
 // epsilon is a function of x plus or beside an epsilon.
@@ -179,7 +193,7 @@ func (k epsilon) kernel(c *call) []Tensor {
 	f := func(v float32) float32 { return float32(k.f(float64(v), e)) }
 	if c.ane {
 		// The engine adds in its wide accumulator and rounds only the result.
-		f = func(v float32) float32 { return k.ane(numerics.In(v) + float32(e)) }
+		f = c.ends(func(v float32) float32 { return k.ane(numerics.In(v) + float32(e)) })
 	}
 	mapFloats(c, x, xs, f)
 	return results(c.outFloats(0, x.Type.Shape, xs))
