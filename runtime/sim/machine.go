@@ -175,7 +175,8 @@ func (m *Machine) Infer(ctx context.Context, procedure string, surfaces map[stri
 		}
 		s.surfaces[port] = surfaces[port]
 	}
-	e := engine.New(engine.Options{L2Bytes: m.of.L2Bytes, Numerics: EngineNumerics(m.Mode(o.Numerics)), Workers: o.Workers})
+	n := EngineNumerics(m.Mode(o.Numerics))
+	e := engine.New(engine.Options{L2Bytes: m.of.L2Bytes, Numerics: n, Workers: o.Workers})
 	return e.Run(ctx, p.tasks, s)
 }
 

@@ -65,9 +65,9 @@ func fixedProduct(a, b float32) int64 {
 // fp16Exponent returns the exponent of a number of fp16.
 func fp16Exponent(f float32) int { return max(int(math.Float32bits(f)>>23&0xff)-127, -14) }
 
-// addFixed replaces each number of c, m rows of cols that are ldc apart, by the sum of it and of products: of the factors
-// of a row of w, step numbers apart, and the numbers of b at the given positions, each col numbers after the one before
-// it in the row. What is a single product has the range of elementwise work (open: no source measured it).
+// addFixed replaces each number of c, m rows of cols that are ldc apart, by the sum of it and of products: of the
+// factors of a row of w, step numbers apart, and the numbers of b at the given positions, each col numbers after the
+// one before it in the row. What is a single product has the range of elementwise work (open: no source measured it).
 func addFixed(c []float32, ldc int, w []float32, ldw, step, m int, b []float32, at []int, cols, col int) {
 	for i := range m {
 		factors := w[i*ldw:]
