@@ -37,8 +37,9 @@ type draft struct {
 	gather bool                // the result is put together in L2 before it leaves
 	// rowAgain is set if the planar engine reads the single row of each channel of source 1 for every row of the
 	// result.
-	rowAgain bool
-	partRows int // if more than 1, the number of rows as which a reduction reads a single row
+	rowAgain   bool
+	partRows   int  // if more than 1, the number of rows as which a reduction reads a single row
+	readsAlone bool // no other task of the operation reads the source of a reduction
 
 	// Set by the planner shape.
 	shift shift

@@ -25,6 +25,14 @@ const maxShift = 4
 // bytesOnly reports whether the task reads and writes bytes.
 func (d *draft) bytesOnly() bool { return d.src[0].buf.narrow && d.dst.buf.narrow }
 
+// unitColumns is the number of columns of a work unit of one row.
+func (d *draft) unitColumns() int64 {
+	if d.bytesOnly() {
+		return d.t.WorkUnit * elemBytes
+	}
+	return d.t.WorkUnit
+}
+
 // l2Layout lays out a source that passes through L2, from base on: elements, then channels, then depth, then rows, with
 // groups one after the other in the same place. A neural source keeps one work unit of a row, or cols if that is not 0;
 // a planar source that is not reduced keeps widePatch columns (case env_bcast_mul_1x375x4096_runtime_1x375x4096), and
@@ -38,8 +46,7 @@ func l2Layout(d *draft, base int64, ext [5]int64, rows, cols int64, o *operand) 
 	}
 	switch {
 	case d.ne != nil:
-		cols = cmp.Or(cols, d.t.WorkUnit)
-		w = min(w, cols)
+		w = min(w, cmp.Or(cols, d.unitColumns()))
 	case !o.swap && !d.reduces():
 		w = min(w, widePatch)
 	case d.partRows > 1:
@@ -139,34 +146,36 @@ func gatheredPatches(t *target.Table, o *operand) l2Place {
 
 // rowPad is the padding of a row in L2.
 //
-// Planar: none for a reduction of more than 64 single elements (case norm_softmax_a3_1x128x1x1;
-// case norm_softmax_a3_1x64x1x1 is padded); two granules if channels take at most 64 bytes and rows would start on one
-// bank (case rrmm_bcast_add_1x256x32x32_runtime_1x256x1x1); one if the row is an odd number of granules, or an even
-// number of several narrow channels (elementwise and reduction cases, case norm_layer_norm_ax2_3_1x32x4x4,
-// case reduce_probe_mean_ax3_1x32x4x4), or of one if rows would start on two banks
-// (case reduce_probe_max_ax1_2_3_1x128x16x16; not case norm_layer_norm_ax1_2_3_1x64x8x8).
+// Planar, if channels take at most 64 bytes, or if several are read by a reduction alone (not also by later tasks,
+// case norm_layer_norm_ax3_1x8x1x64): two granules if rows would start on one bank
+// (case rrmm_bcast_add_1x256x32x32_runtime_1x256x1x1, case reduce_probe_mean_ax3_1x64x1x64), one if on two banks
+// (case reduce_probe_max_ax1_2_3_1x128x16x16; not case norm_layer_norm_ax1_2_3_1x64x8x8). A row of an odd number of
+// granules gets one (elementwise and reduction cases). None for a reduction of more than 64 single elements
+// (case norm_softmax_a3_1x128x1x1; case norm_softmax_a3_1x64x1x1 is padded).
 //
 // Neural: none for wide channels, for channelwise work on a single row, or for copies of part of the banks in units of
 // other than eight rows (sums over channels of 1x32x4x4 and rows of 1x64x8x8, inferred); else two granules with a
-// stride or with rows that do not start on one bank, three otherwise (convolution and activation cases). A row of one
-// channel that is two granules in units of eight rows gets one (case env_bcast_mul_1x64x16x16_runtime_1x1x16x16), and
-// so does a row of an even number of granules of bytes (case logical_not_1x1x64x64). An image of at most 8x8 whose
-// eight rows are on different banks needs none (case encoder_conv_pad_c8_n8_k1x1_s1_g8_bias0_p0010_tiny,
-// case encoder_conv_pad_c4_n8_k3x3_s1_g1_bias0_p1111_sym).
+// stride or with rows that do not start on one bank, three otherwise (convolution and activation cases). The channels
+// that a stride reads may be as much wider; wide ones get three (case conv_probe_k1_c64_n64_s64_st2_g1_bias1_same). A
+// row of one channel that is two granules in units of eight rows gets one
+// (case env_bcast_mul_1x64x16x16_runtime_1x1x16x16), and so does a row of an even number of granules of bytes
+// (case logical_not_1x1x64x64). An image of at most 8x8 whose eight rows are on different banks needs none
+// (case encoder_conv_pad_c8_n8_k1x1_s1_g8_bias0_p0010_tiny, case encoder_conv_pad_c4_n8_k3x3_s1_g1_bias0_p1111_sym).
 func rowPad(d *draft, ch, row, height int64) int64 {
 	n := row / d.t.L2Granule
+	narrow := ch <= narrowChannel*d.t.L2Granule
 	switch out := d.dst.ext; {
 	case d.reduces() && d.src[0].ext[axW]*height*max(d.src[0].ext[axD], 1) == 1 && row > 64*d.t.L2Granule:
 		return 0
-	case d.pe != nil && ch <= 4*d.t.L2Granule && n%d.t.L2Banks == 0:
-		return 2 * d.t.L2Granule
-	case d.pe != nil && (n%2 == 1 || ch <= 2*d.t.L2Granule && (d.src[0].ext[axC] > 1 || n%(d.t.L2Banks/2) == 0)):
+	case d.pe != nil && (narrow || d.readsAlone && d.src[0].ext[axC] > 1) && n%(d.t.L2Banks/2) == 0:
+		return either[int64](n%d.t.L2Banks == 0, 2, 1) * d.t.L2Granule
+	case d.pe != nil && n%2 == 1:
 		return d.t.L2Granule
 	case d.pe != nil:
 		return 0
-	case d.bytesOnly() && d.src[0].ext[axC] == 1 && ch <= 4*d.t.L2Granule && n%2 == 0:
+	case d.bytesOnly() && d.src[0].ext[axC] == 1 && narrow && n%2 == 0:
 		return d.t.L2Granule
-	case ch > 4*d.t.L2Granule, d.ne.op != td.NEMultiply && height == 1:
+	case ch > narrowChannel*d.t.L2Granule*d.window.sx, d.ne.op != td.NEMultiply && height == 1:
 		return 0
 	case d.ne.op == td.NEPass && n%d.t.L2Banks != 0 && d.shift.max != transposeShift:
 		return 0
@@ -175,11 +184,14 @@ func rowPad(d *draft, ch, row, height int64) int64 {
 		return 0
 	case d.ne.op == td.NEPass && n == 2 && d.src[0].ext[axC] == 1:
 		return d.t.L2Granule
-	case d.window.sx > 1, n%d.t.L2Banks != 0:
+	case d.window.sx > 1 && narrow, n%d.t.L2Banks != 0:
 		return 2 * d.t.L2Granule
 	}
 	return 3 * d.t.L2Granule
 }
+
+// narrowChannel is the largest number of L2 granules of a channel that counts as narrow: 64 bytes.
+const narrowChannel = 4
 
 // bankStep is the least distance in banks between the beginnings of two sources.
 const bankStep = 4
@@ -201,6 +213,7 @@ func (c *schedule) shape(d *draft) error {
 	}
 	if d.ne != nil {
 		d.units()
+		d.streamRows()
 		d.narrowSource(c.t.L2Bytes)
 		if d.ne.op != td.NEMultiply {
 			d.cores = d.channelCores()
@@ -299,9 +312,13 @@ func (d *draft) planarPatch() {
 	default:
 		w = min(w, 8)
 	}
+	rows := log2up(max(out[axH], 1))
+	if d.kind() == td.PlanarReduceTwo { // rows first (case norm_layer_norm_ax1_2_3_1x8x1x64)
+		w = min(w, max(budget-rows, 4))
+	}
 	h := 0
 	if w < budget {
-		h = min(budget-w, log2up(max(out[axH], 1)))
+		h = min(budget-w, rows)
 	}
 	d.patch = [2]int{min(w, budget), h}
 }
@@ -336,11 +353,7 @@ func narrowUnits(t *target.Table, d *draft) bool { return t.WorkUnit>>wideShift(
 // shift (convolution cases; see longSum).
 func (d *draft) units() {
 	out, op := d.dst.ext, d.ne.op
-	s := 0
-	unit := int64(d.t.WorkUnit)
-	if d.bytesOnly() {
-		unit *= elemBytes
-	}
+	s, unit := 0, d.unitColumns()
 	for s < maxShift && out[axW] <= unit>>(s+1) && s < log2up(max(out[axH], 1)) {
 		s++
 	}
@@ -365,7 +378,7 @@ func (d *draft) units() {
 		d.shift.min, d.shift.pref = min(least, s), s
 	case d.fewFolded():
 		d.shift.min, d.shift.pref = s, s
-	case sums && smallWork(d.t, &d.src[0], &d.dst):
+	case sums && smallWork(d.t, &d.src[0], &d.dst) && !d.streamsKernel():
 		if d.t.FoldsSmall || d.worksLong() && (out[axH] > 1 || !d.window.alone()) {
 			s = maxShift
 		}
@@ -382,16 +395,34 @@ func smallWork(t *target.Table, src, dst *operand) bool {
 	return w <= t.SmallImage && h <= t.SmallImage && (h == 1 || src.ext[axC] <= smallChannels)
 }
 
+// streamsKernel reports whether the kernel of a product is larger than kernel memory, so that it streams past the rows.
+// They are not folded then (case matmul_m1_k1024_n1024_ty1; not a kernel of 1 MiB).
+func (d *draft) streamsKernel() bool {
+	outputs := (d.dst.ext[axC] + d.t.Cores - 1) / d.t.Cores
+	return d.dst.swap && d.src[0].ext[axC]*outputs*elemBytes > d.t.KernelBytes
+}
+
 // worksLong reports whether a sum over folded rows reads each element of its source, or its kernel, for so long that it
 // takes its largest shift. A step of the window uses an element that many times less
-// (case conv_probe_k3_c256_n256_s32_st2_g1_bias0_same).
+// (case conv_probe_k3_c256_n256_s32_st2_g1_bias0_same). The outputs of all groups count
+// (case conv_known_k3_c256_n64_s16_st1_g4_bias1_same).
 func (d *draft) worksLong() bool {
 	taps, step := d.window.kw*d.window.kh, d.window.sx*d.window.sy
-	terms, uses := d.src[0].ext[axC]*taps, d.dst.ext[axC]*taps/step
+	terms, uses := d.src[0].ext[axC]*taps, d.groups()*d.dst.ext[axC]*taps/step
 	if o := &d.src[0]; o.buf.space == scratch && o.buf.asImage() != nil { // loaded (loadedForGroups)
 		uses = longSum
 	}
 	return terms >= longSum && (uses >= longSum || terms >= manyTerms)
+}
+
+// streamRows makes a tile of the rows of one work unit if a product without a window over rows folds rows into units and
+// its source does not fit L2 (case conv_probe_k1_c256_n256_s64_st1_g1_bias0_same,
+// case conv_probe_k1_c256_n256_s64_st2_g1_bias0_same).
+func (d *draft) streamRows() {
+	rows := int64(1) << d.shift.max
+	if d.does(td.NEMultiply) && rows > 1 && rows < d.tile && d.tile < d.dst.ext[axH] && d.window.kh <= d.window.sy {
+		d.tile, d.src[0].rows = rows, rows*d.window.sy
+	}
 }
 
 // narrowSource halves the columns of a unit of a product with constants whose source would take half of L2, and must do

@@ -241,9 +241,9 @@ func reduceTransposed(b *builder, r *reducing) error {
 	return nil
 }
 
-// partOfRow is the number of elements of a row of n that a sum reads as one row: rows of 128, 256 and 512 are four
-// (case reduce_probe_mean_ax3_1x1x1x512, case reduce_probe_sum_ax1_1x128x16x16; not case reduce_probe_sum_ax1_1x64x8x8;
-// others are not recorded).
+// partOfRow is the number of elements of a row of n that a reduction reads as one row: rows of 128, 256 and 512 are
+// four (case reduce_probe_mean_ax3_1x1x1x512, case reduce_probe_max_ax3_1x1x1x512,
+// case reduce_probe_sum_ax1_1x128x16x16; not case reduce_probe_sum_ax1_1x64x8x8; others are not recorded).
 func partOfRow(n int64) int64 {
 	switch n {
 	case 128, 256, 512:
@@ -254,9 +254,12 @@ func partOfRow(n int64) int64 {
 
 // transposePad is the padding of a row that a transpose to the row leaves in L2, which keeps rows on different banks:
 // two granules if the row fills whole banks, one if it is another even number of granules (sums over channels of
-// 1x32x4x4 and 1x64x8x8, sum and maximum over rows of 1x64x8x8).
+// 1x32x4x4 and 1x64x8x8, sum and maximum over rows of 1x64x8x8). Rows of a few banks need none
+// (case reduce_probe_mean_ax2_1x32x4x4).
 func transposePad(t *target.Table, row int64) int64 {
 	switch n := row / t.L2Granule; {
+	case n <= bankStep:
+		return 0
 	case n%t.L2Banks == 0:
 		return 2 * t.L2Granule
 	case n%2 == 0:
@@ -312,13 +315,10 @@ func reduceRows(b *builder, r *reducing) error {
 		b.copyTo(x, c)
 		x = c
 	}
-	rows := 1
-	if r.neural == td.NESum {
-		rows = int(x.w() / partOfRow(x.w()))
-	}
+	rows := int(x.w() / partOfRow(x.w()))
 	return b.planarReduce(x, out, r.over, func() *draft {
 		d := folding(r.pool, r.factor)
-		d.partRows = rows
+		d.partRows, d.readsAlone = rows, true
 		return d
 	})
 }
@@ -415,8 +415,11 @@ func (b *builder) planarReduce(x, out *view, over []bool, make func() *draft) er
 		res := &operand{buf: out.buf, off: oo,
 			ext:    [5]int64{g.n, 1, c.n, 1, 1},
 			stride: [4]int64{g.os, c.n * c.os, c.os, c.n * c.os}}
-		if rows.n > 1 { // reduced rows become one of the result
-			res.stride[axH] = out.stride[len(out.stride)-2]
+		switch i := len(x.dims) - 2; {
+		case rows.n > 1: // reduced rows become one of the result
+			res.stride[axH] = out.stride[i]
+		case x.dims[i] == 1: // the single row of an image (case reduce_probe_mean_ax3_1x64x1x64)
+			in.stride[axH], res.stride[axH] = x.stride[i], out.stride[i]
 		}
 		b.emitReduce(make(), in, nil, res)
 	}

@@ -30,12 +30,15 @@ func (d *draft) multiplyCycles() int64 {
 	return units * d.groups() * d.src[0].ext[axC] * d.window.kw * d.window.kh * lanes / 2
 }
 
-// moved is the number of bytes that the DMA of the task moves.
+// moved is the number of bytes that the DMA of the task moves, or the bytes of that time.
 func (d *draft) moved() int64 {
-	tensor := func(w, h, depth, c, inter int64) int64 {
-		inter = max(inter, 1)
+	if out := d.dst.ext; d.bytesOnly() {
+		return d.groups() * max(out[axD], 1) * max(out[axC], 1) * max(out[axH], 1) * out[axW] * bytePixel
+	}
+	tensor := func(o *operand, w, h, depth, c int64) int64 {
+		inter := max(o.inter, 1)
 		c = (max(c, 1) + inter - 1) / inter
-		return max(depth, 1) * c * max(h, 1) * d.groups() * rowBytes(w*inter)
+		return max(depth, 1) * c * max(h, 1) * d.groups() * align(w*inter*o.buf.elemBytes(), 64)
 	}
 	bytes := int64(0)
 	in := d.src[0].ext
@@ -43,10 +46,10 @@ func (d *draft) moved() int64 {
 		in[axH] = 1
 	}
 	if d.src[0].where == byDMA {
-		bytes += tensor(in[axW], in[axH], in[axD], in[axC], d.src[0].inter)
+		bytes += tensor(&d.src[0], in[axW], in[axH], in[axD], in[axC])
 	}
 	if d.fetchesSecond() {
-		bytes += tensor(in[axW], in[axH], in[axD], in[axC], d.src[1].inter)
+		bytes += tensor(&d.src[1], in[axW], in[axH], in[axD], in[axC])
 	}
 	if d.dst.where == byDMA {
 		out := d.dst.ext
@@ -56,7 +59,7 @@ func (d *draft) moved() int64 {
 		if d.dst.swap { // bytes as stored: channels along the row
 			out[axW], out[axC] = out[axC], out[axW]
 		}
-		bytes += tensor(out[axW], out[axH], out[axD], out[axC], d.dst.inter)
+		bytes += tensor(&d.dst, out[axW], out[axH], out[axD], out[axC])
 	}
 	if d.kernel != nil && d.does(td.NEMultiply) { // tables do not count (case binary_real_div_1x64x8x8)
 		for _, l := range d.kernel.lanes(d.cores) {
