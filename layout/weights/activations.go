@@ -68,16 +68,6 @@ func plain(f func(float64) float64, step int, low, high Tail) func([]float64) (S
 	}
 }
 
-// gated makes the row of an input times a gate between 0 and 1. Its knots have the least squared error and its high
-// line runs through the last knot (nearly as recorded for gelu and silu; see docs/deviations.md).
-func gated(f func(float64) float64, step int) func([]float64) (Spec, error) {
-	return func([]float64) (Spec, error) {
-		high := Line(1, 1, 0)
-		high.Through = true
-		return Spec{F: f, Mode: ModePlain, Step: step, LeastSquares: true, Low: Saturate(0), High: high}, nil
-	}
-}
-
 // symmetric builds the row of a function with f(-x) = -f(x), sampled from zero up.
 func symmetric(f func(float64) float64, step int, high Tail) func([]float64) (Spec, error) {
 	return func([]float64) (Spec, error) {
@@ -99,8 +89,8 @@ func ofPositive(f func(float64) float64, m Mode, step int, below, above float64)
 var functions = [...]function{
 	{name: "sigmoid", make: plain(sigmoid, 1, Saturate(0), Saturate(1))},
 	{name: "tanh", make: symmetric(math.Tanh, 3, Hold(4, 1, 0, 1))},
-	{name: "silu", make: gated(func(x float64) float64 { return x * sigmoid(x) }, 1)},
-	{name: "gelu", make: gated(gelu, 2)},
+	{name: "silu", make: recordedSiLU.gated(func(x float64) float64 { return x * sigmoid(x) }, 1)},
+	{name: "gelu", make: recordedGELU.gated(gelu, 2)},
 	{name: "gelu_tanh_approximation", make: plain(geluTanh, 2, Saturate(0), Line(1, 1, 0))},
 	{name: "gelu_sigmoid_approximation", make: plain(func(x float64) float64 {
 		return x * sigmoid(1.702*x)

@@ -19,9 +19,8 @@ type Spec struct {
 	// -16*2^-Step..16*2^-Step, in an odd one 0..32*2^-Step. LinesOnly means a table without a domain: the tails are the
 	// function.
 	Step int
-	// LeastSquares uses knots with the least squared error instead of samples (see leastSquares). It applies to the
-	// plain mode.
-	LeastSquares bool
+	// Knots are the knots as fp16, instead of samples of F.
+	Knots []uint16
 	// Low and High are the tails outside the knots.
 	Low, High Tail
 }
@@ -73,10 +72,8 @@ func Generate(s Spec) (*Table, error) {
 	f := func(x float64) float64 { return float64(float32(s.F(x))) }
 	t := new(Table)
 	start, end := sp.span(s.Step)
-	fitted := s.LeastSquares && s.Mode == ModePlain && s.Step <= maxStep
-	var knots [Knots]float64
-	if fitted {
-		knots = leastSquares(f, start, s.Step)
+	if n := len(s.Knots); n != 0 && n != Knots {
+		return nil, fmt.Errorf("weights: a table has %d knots, want %d", n, Knots)
 	}
 	for i := range Knots {
 		x := start + math.Ldexp(float64(i), -s.Step)
@@ -86,8 +83,8 @@ func Generate(s Spec) (*Table, error) {
 			if v = ToFP16(f(0)); s.Exact != nil {
 				v = ToFP16(s.Exact(0))
 			}
-		case fitted:
-			v = ToFP16(knots[i])
+		case s.Knots != nil:
+			v = s.Knots[i]
 		case x >= sp.first && x <= sp.end || math.IsNaN(sp.first):
 			v = ToFP16(f(x))
 		}

@@ -37,7 +37,7 @@ func TestRecordedProducts(t *testing.T) {
 					i++
 				}
 				if tc.table != "" && i == 0 {
-					k.Table = recordedTable(tc.table)
+					k.Table = plainTable(t, tc.table)
 				}
 				ss, err := Cut(k.Out, k.Red(), k.Bias != nil, rows)
 				if err != nil || len(ss) != 1 {
@@ -91,8 +91,7 @@ func compareParts(t *testing.T, c *recorded, ps Parts) {
 }
 
 // recordedTable parses the words of tables that were read off recorded
-// containers (sigmoid: the golden container; gelu, exp, reciprocal: verified by
-// the hash of their sections).
+// containers (exp, reciprocal: verified by the hash of their sections).
 func recordedTable(name string) *Table {
 	var t Table
 	for i, w := range recordedTables[name] {
