@@ -74,6 +74,26 @@ func (b *builder) boolResult(v *ir.Value) *view {
 	return s
 }
 
+// transposeBytes transposes a matrix of booleans from port to port, if both operand and result are one, whose bytes a
+// single task copies (case candidate_transpose_bool_1x375x375_021).
+func (b *builder) transposeBytes(op *ir.Op, perm []int) bool {
+	v, y, n := op.Arg(ir.ParamX), op.Results[0], len(perm)-1
+	x, port := b.bytes[v], b.outs[y]
+	if x == nil || port == nil || v.Type.DType != ir.Bool || b.read[y].n != 0 || n < 1 || perm[n] != n-1 ||
+		perm[n-1] != n {
+		return false
+	}
+	w, h := x.dims[n], x.dims[n-1]
+	row := align(min(w, b.t.WorkUnit*elemBytes), b.t.L2Granule) + maxRowPad(b.t)
+	if w*h != x.elems() || w > int64(b.t.MaxChannels) || h > int64(b.t.MaxChannels) ||
+		h*row+w*align(h, b.t.L2Granule) > b.t.L2Bytes-l2Reserve {
+		return false
+	}
+	b.vals[y] = inBuffer(port, tensorDims(y.Type))
+	b.transposeTo(x, b.vals[y], perm)
+	return true
+}
+
 // comparison is the result of a comparison for x below, equal to and above y.
 type comparison struct{ below, at, above float64 }
 

@@ -120,8 +120,8 @@ func (d *draft) footprint() footprint {
 // overlaps reports whether task i reads source 1 from the previous task in the order in which that task writes
 // it. The extents must be the same and no row or channel may be read more than once. The producer must finish its
 // channels in one output group (recorded chains; inferred from two products). A planar producer must not keep its own
-// source for later tasks (case norm_layer_norm_ax3_1x1x1x64), and a neural one must not read a source that was kept
-// (case select_rrb_1x64x1x1).
+// source for later tasks (case norm_layer_norm_ax3_1x1x1x64), and a neural one that writes a column vector along a row
+// must not read a source that was kept (case select_rrb_1x64x1x1; case floor_r_1 does).
 func (c *schedule) overlaps(i int, f, before *footprint) bool {
 	if i == 0 || f.read[0].hi == 0 || before.give.hi == 0 || f.read[0].lo != before.give.lo {
 		return false
@@ -133,7 +133,8 @@ func (c *schedule) overlaps(i int, f, before *footprint) bool {
 	if d.src[0].where == named || d.kind() == td.PlanarReduceTwo && d.fetchesSecond() {
 		return false
 	}
-	if s[axH] || s[axC] && d.src[0].ext[axC] > 1 || s[axD] || p.keeps && p.pe != nil || p.takesKept && p.ne != nil {
+	kept := p.keeps && p.pe != nil || p.takesKept && p.ne != nil && p.dst.buf.layout == columnAlongRow
+	if s[axH] || s[axC] && d.src[0].ext[axC] > 1 || s[axD] || kept {
 		return false
 	}
 	in, out, ox := d.src[0].ext, p.dst.ext, p.window.ox
@@ -193,14 +194,16 @@ func (c *schedule) signals() {
 }
 
 // tilePipelined sets the tiling of two tasks of two engines that overlap. The neural task folds as many rows into a
-// unit as its columns leave space for, even if it has fewer rows, and the patch of a planar task before it has the same
-// height (recorded in softmax over rows and over channels). The patch of the maximum that reads a product of
-// case chain_attn_s64_dh64 is also two rows high; the reason is unknown.
+// unit as its columns leave space for, even if it has fewer rows, and the patch of a planar task beside it has the same
+// height (recorded in softmax over rows and over channels; case floor_r_1), unless that follows a neural task which
+// overlaps a planar one itself (case chain_attn_s64_dh64: the sum of the powers, not the maximum).
 func tilePipelined(d, before *draft) {
 	switch {
 	case d.pe != nil && before.ne != nil:
 		if before.dst.buf.layout != columnAlongRow { // case select_rrb_1x64x1x1
-			before.pipelinedUnits(0)
+			if s := before.pipelinedUnits(0); before.deps.overlap != overlapPlanar {
+				d.patch[1] = max(d.patch[1], s)
+			}
 		}
 	case d.does(td.NEPass) && before.pe != nil:
 		rows := before.patch[1]

@@ -88,7 +88,7 @@ func (b *builder) batchTransposeTo(s, img *view) {
 	row := x.dims[1] * align(min(x.dims[2], b.t.WorkUnit)*elemBytes, b.t.L2Granule)
 	tile := (b.t.L2Bytes - l2Reserve - img.buf.size) / row
 	if img.buf.layout == stackOfKernels {
-		tile = (b.t.L2Bytes - l2Reserve) / (row + transposedRow(b.t, out.ext))
+		tile = (b.t.L2Bytes - l2Reserve) / (row + transposedRow(b.t, out))
 	}
 	if tile >= n || tile < 1 {
 		tile = 0

@@ -101,14 +101,14 @@ func (d *draft) gathersTransposed() bool {
 }
 
 // transposedRow is the number of L2 bytes that gathersTransposed needs to put one row together.
-func transposedRow(t *target.Table, ext [5]int64) int64 {
-	return ext[axW] * align(ext[axC]*elemBytes, t.L2Granule)
+func transposedRow(t *target.Table, o *operand) int64 {
+	return o.ext[axW] * align(o.ext[axC]*o.buf.elemBytes(), t.L2Granule)
 }
 
 // gatheredTransposed is the place where gathersTransposed puts a result together.
 func gatheredTransposed(t *target.Table, o *operand) l2Place {
-	row := transposedRow(t, o.ext)
-	return l2Place{stride: [4]int64{row, row, align(o.ext[axC]*elemBytes, t.L2Granule), row}}
+	row := transposedRow(t, o)
+	return l2Place{stride: [4]int64{row, row, align(o.ext[axC]*o.buf.elemBytes(), t.L2Granule), row}}
 }
 
 // transposedResult is the place where a planar result that goes to DRAM with channels and width exchanged is put
@@ -244,9 +244,9 @@ func (c *schedule) shape(d *draft) error {
 	case d.gather:
 		d.dst.l2 = d.gathered(c.t)
 		d.reach += d.gatheredRow(c.t) * d.tile
-	case d.gathersTransposed() && d.reach+transposedRow(c.t, d.dst.ext)*d.tile <= c.t.L2Bytes:
+	case d.gathersTransposed() && d.reach+transposedRow(c.t, &d.dst)*d.tile <= c.t.L2Bytes:
 		d.gather, d.dst.l2 = true, gatheredTransposed(c.t, &d.dst)
-		d.reach += transposedRow(c.t, d.dst.ext) * d.tile
+		d.reach += transposedRow(c.t, &d.dst) * d.tile
 	}
 	return nil
 }
@@ -415,8 +415,8 @@ func (d *draft) worksLong() bool {
 	return terms >= longSum && (uses >= longSum || terms >= manyTerms)
 }
 
-// streamRows makes a tile of the rows of one work unit if a product without a window over rows folds rows into units and
-// its source does not fit L2 (case conv_probe_k1_c256_n256_s64_st1_g1_bias0_same,
+// streamRows makes a tile of the rows of one work unit if a product without a window over rows folds rows into units
+// and its source does not fit L2 (case conv_probe_k1_c256_n256_s64_st1_g1_bias0_same,
 // case conv_probe_k1_c256_n256_s64_st2_g1_bias0_same).
 func (d *draft) streamRows() {
 	rows := int64(1) << d.shift.max

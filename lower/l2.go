@@ -93,10 +93,12 @@ func (c *schedule) keepInL2() {
 }
 
 // readWith reports whether a planar task reads both residents and both are column vectors along a row, or with a row
-// for each element (case norm_softmax_a3_1x512x1x1; two matrices may begin on one bank, case chain_branch_d256_s64).
+// for each element (case norm_softmax_a3_1x512x1x1, case floor_r_1; two matrices may begin on one bank,
+// case chain_branch_d256_s64).
 func (r *resident) readWith(o *resident) bool {
 	a, b := r.bufs[0], o.bufs[0]
-	if !(a.layout == columnAlongRow && b.layout == columnAlongRow) && !(a.rowsOfOne() && b.rowsOfOne()) {
+	along, ones := a.layout == columnAlongRow && b.layout == columnAlongRow, a.rowsOfOne() && b.rowsOfOne()
+	if !along && !(ones && a.size == b.size) {
 		return false
 	}
 	from := max(r.def, o.def)
@@ -350,11 +352,13 @@ func (c *schedule) placeTransients() {
 		}
 		if d.dst.where == byDMA {
 			// A task that overlaps the previous one may not take the place of what that task is still fetching
-			// (case encoder_conv_idx_c1024_n1024_k1x9_s1_g1024_bias1_same_wmaj).
+			// (case encoder_conv_idx_c1024_n1024_k1x9_s1_g1024_bias1_same_wmaj) or reading (case floor_r_1).
 			if i > 0 && one.where != byDMA {
 				f, before := d.footprint(), c.drafts[i-1].footprint()
 				if c.overlaps(i, &f, &before) {
-					top = max(top, before.fetch[0].hi, before.fetch[1].hi)
+					for _, from := range before.sources() {
+						top = max(top, from.hi)
+					}
 				}
 			}
 			d.dst.l2.base = min(top, c.t.L2Bytes-c.t.L2Granule)

@@ -208,8 +208,15 @@ func lowerAlias(b *builder, op *ir.Op, x *view) error {
 	return nil
 }
 
-func lowerTranspose(b *builder, op *ir.Op, x *view) error {
+func lowerTranspose(b *builder, op *ir.Op) error {
 	perm, err := ir.Perm(op)
+	if err != nil {
+		return err
+	}
+	if b.transposeBytes(op, perm) {
+		return nil
+	}
+	x, err := b.tensor(op.Arg(ir.ParamX))
 	if err != nil {
 		return err
 	}

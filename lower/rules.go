@@ -147,7 +147,7 @@ var Rules = []*Rule{
 		limits: []string{target.RulePadMode, target.RuleRuntime},
 	},
 	{
-		Name: "transpose", Ops: ops{ir.OpTranspose}, accept: acceptMove, lower: ofX(lowerTranspose),
+		Name: "transpose", Ops: ops{ir.OpTranspose}, accept: acceptMove, lower: lowerTranspose,
 		Doc: "a view, or a pass that exchanges channels and width",
 	},
 	{

@@ -32,7 +32,7 @@ func (d *draft) multiplyCycles() int64 {
 
 // moved is the number of bytes that the DMA of the task moves, or the bytes of that time.
 func (d *draft) moved() int64 {
-	if out := d.dst.ext; d.bytesOnly() {
+	if out := d.dst.ext; d.bytesOnly() && d.table != nil {
 		return d.groups() * max(out[axD], 1) * max(out[axC], 1) * max(out[axH], 1) * out[axW] * bytePixel
 	}
 	tensor := func(o *operand, w, h, depth, c int64) int64 {

@@ -34,8 +34,8 @@ type buffer struct {
 	rowElems  int64   // of a tensor's buffer: elements of a row
 }
 
-// rowsOfOne reports whether the buffer is of a tensor with several rows, each of one element.
-func (b *buffer) rowsOfOne() bool { return b.rowElems == 1 && b.size > b.rowBytes }
+// rowsOfOne reports whether the rows of the buffer have one element each.
+func (b *buffer) rowsOfOne() bool { return b.rowElems == 1 }
 
 // view is a strided window of a buffer: the place of one tensor. The last dimension is contiguous; stride[i] is in
 // bytes for every other dimension.

@@ -16,15 +16,15 @@ var (
 	}}
 )
 
-// recordedKnots are the knots of a table that approaches 0 on the low side: the line between the low bound and the first
-// knot, and the knots, as fp16.
+// recordedKnots are the knots of a table that approaches 0 on the low side: the line between the low bound and the
+// first knot, and the knots, as fp16.
 type recordedKnots struct {
 	low, slope, intercept uint16
 	knots                 [Knots]uint16
 }
 
-// gated makes the row of an input times a gate between 0 and 1, whose knots are recorded. Its high line runs through the
-// last knot.
+// gated makes the row of an input times a gate between 0 and 1, whose knots are recorded. Its high line runs through
+// the last knot.
 func (r *recordedKnots) gated(f func(float64) float64, step int) func([]float64) (Spec, error) {
 	return func([]float64) (Spec, error) {
 		high := Line(1, 1, 0)
