@@ -34,6 +34,7 @@ func asNumbers(c *ir.Const) *ir.Const {
 // nonzero returns the fp16 form of a boolean input.
 func (b *builder) nonzero(v *ir.Value, port *view) (*view, error) {
 	s := b.valueTemp(v, true)
+	s.buf.mask = true
 	b.tableTask(weights.Steps(0, 1, 0, 1), port, s)
 	b.vals[v] = s
 	return s, nil
@@ -57,6 +58,7 @@ func (b *builder) opposite(v *ir.Value) (*view, error) {
 		return nil, err
 	}
 	s := b.valueTemp(v, true)
+	s.buf.mask = true
 	b.tableTask(weights.Steps(0, 0, 1, 0), x, s)
 	b.zeros[v] = s
 	return s, nil
@@ -273,8 +275,16 @@ func lowerSelect(b *builder, op *ir.Op) error {
 	case y.zero():
 		return b.side(cond, x, dst)
 	}
+	// On column vectors the chosen side is computed first (case select_rrb_1x64x1x1), else the other one
+	// (case candidate_select_rrb_1x1024x375_bcast_cond).
 	var terms [2]*view
-	for i, v := range [...]side{x, y} {
+	order := [...]int{1, 0}
+	if takesColumnVectors(op) && b.isColumnVector(tensorDims(cond.Type)) {
+		order = [...]int{0, 1}
+	}
+	sides := [...]side{x, y}
+	for _, i := range order {
+		v := sides[i]
 		dims := tensorDims(cond.Type)
 		if !v.scalar {
 			dims = broadcastDims(dims, tensorDims(v.Type))
@@ -327,9 +337,6 @@ func (b *builder) side(cond *ir.Value, v side, dst *view) error {
 	x, err := b.tensor(v.Value)
 	if err != nil {
 		return err
-	}
-	if mask.elems() < dst.elems() {
-		mask, x = x, mask
 	}
 	b.pairwise(td.PEMultiply, mask, b.nearby(x, dst), dst)
 	return nil

@@ -111,17 +111,23 @@ func (d *draft) footprint() footprint {
 			rows, columns = min(rows, 2*max(d.dst.inter, 1)), min(columns, widePatch)
 		}
 		f.leave = span{d.dst.l2.base, d.dst.l2.base + rows*align(columns*elemBytes, d.t.L2Granule)}
+		if d.pe != nil && d.inStrips() {
+			f.leave.hi = f.leave.lo + d.tile*gatheredPatchRow(d.t, &d.dst)
+		}
 	} else {
 		f.give = place(d.dst.l2, out)
 	}
 	return f
 }
 
-// overlaps reports whether task i reads source 1 from the previous task in the order in which that task writes
-// it. The extents must be the same and no row or channel may be read more than once. The producer must finish its
-// channels in one output group (recorded chains; inferred from two products). A planar producer must not keep its own
-// source for later tasks (case norm_layer_norm_ax3_1x1x1x64), and a neural one that writes a column vector along a row
-// must not read a source that was kept (case select_rrb_1x64x1x1; case floor_r_1 does).
+// overlaps reports whether task i reads source 1 from the previous task in the order in which that task writes it. The
+// extents must be the same and no row or channel may be read more than once, but for the only row of a neural task
+// (case candidate_select_rrb_1x1024x375_bcast_cond). The producer must finish its channels in one output group (recorded
+// chains; inferred from two products). A planar producer must not keep its own source for later tasks
+// (case norm_layer_norm_ax3_1x1x1x64), nor go down strips before another planar task (the last one of
+// case candidate_select_rrb_1x1024x375_bcast_cond). A neural one must not read a source that was kept if it writes a
+// column vector along a row or the planar one fetches (case select_rrb_1x64x1x1,
+// case candidate_select_rrb_1x1024x375_bcast_cond; not case floor_r_1).
 func (c *schedule) overlaps(i int, f, before *footprint) bool {
 	if i == 0 || f.read[0].hi == 0 || before.give.hi == 0 || f.read[0].lo != before.give.lo {
 		return false
@@ -133,11 +139,15 @@ func (c *schedule) overlaps(i int, f, before *footprint) bool {
 	if d.src[0].where == named || d.kind() == td.PlanarReduceTwo && d.fetchesSecond() {
 		return false
 	}
-	kept := p.keeps && p.pe != nil || p.takesKept && p.ne != nil && p.dst.buf.layout == columnAlongRow
+	kept := p.pe != nil && (p.keeps || p.inStrips() && d.pe != nil) ||
+		p.takesKept && p.ne != nil && (p.dst.buf.layout == columnAlongRow || d.fetchesSecond())
+	in, out, ox := d.src[0].ext, p.dst.ext, p.window.ox
+	if s[axH] && p.ne != nil && out[axH] == 1 {
+		in[axH], s[axH] = 1, false
+	}
 	if s[axH] || s[axC] && d.src[0].ext[axC] > 1 || s[axD] || kept {
 		return false
 	}
-	in, out, ox := d.src[0].ext, p.dst.ext, p.window.ox
 	wide := out[axW] * ox
 	same := wide >= in[axW] && wide < in[axW]+ox && out[axH] == in[axH] && out[axD] == in[axD] &&
 		out[axC] == in[axC] && p.src[0].ext[axG] == in[axG]

@@ -1,6 +1,7 @@
 package lower
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -44,6 +45,9 @@ func (b *builder) pointwiseAs(make func(channels int64) *draft, srcs []*view, ds
 			groupBatch(b.t, first, second, out)
 		}
 		adjust(first, second)
+		if d.ne == nil && stripped(first, cmp.Or(second, out), out) {
+			tile = stripTile(b.t, out, int64(len(srcs))+1)
+		}
 		b.emit(d, first, second, out, tile)
 	})
 }

@@ -47,6 +47,8 @@ func l2Layout(d *draft, base int64, ext [5]int64, rows, cols int64, o *operand) 
 	switch {
 	case d.ne != nil:
 		w = min(w, cmp.Or(cols, d.unitColumns()))
+	case d.inStrips() && !d.rowAgain:
+		w = min(w, 1<<stripPatch)
 	case !o.swap && !d.reduces():
 		w = min(w, widePatch)
 	case d.partRows > 1:
@@ -123,14 +125,45 @@ func transposedResult(t *target.Table, o *operand) l2Place {
 	return l2Place{stride: [4]int64{axD: row, axC: row, axH: row * groups}}
 }
 
-// patchAgain is log2 of the columns of a patch whose rows are one source row: 64 bytes
-// (case tile_r_1x8x1x375_reps_113751, case tile_r_1x1x375_reps_13751).
-const patchAgain = 5
+// stripPatch is log2 of the columns of a strip: 64 bytes.
+const stripPatch = 5
+
+// strips reports whether planar work on rows of w elements goes down one strip of columns after the other: a row is
+// wider than a patch of 256 columns and narrower than one of 512, and there are several (case
+// candidate_mul_rr_1x375x375, case tile_r_1x8x1x375_reps_113751, case tile_r_1x1x375_reps_13751; not case
+// binary_add_1x3x224x224).
+func strips(w, rows int64) bool { return w > 1<<squareBudget && w < widePatch && rows > 1 }
+
+// inStrips reports whether the task works on strips.
+func (d *draft) inStrips() bool {
+	return d.rowAgain || (d.kind() == td.PlanarOne || d.kind() == td.PlanarTwo) && stripped(&d.src[0], &d.src[1], &d.dst)
+}
+
+// stripped reports whether planar work that does not reduce takes operands, of which the last is the result, in strips.
+// That of groups, of depths and of parts of a row is not recorded.
+func stripped(operands ...*operand) bool {
+	for _, o := range operands {
+		if o.buf != nil && (o.swap || o.buf.narrow || o.pix != 0 || o.inter > 1) {
+			return false
+		}
+	}
+	out := operands[len(operands)-1].ext
+	return strips(out[axW], out[axH]) && max(out[axG], 1)*max(out[axD], 1) == 1
+}
+
+// stripTile returns the rows of a tile of such work, 0 for all.
+func stripTile(t *target.Table, result *operand, operands int64) int64 {
+	rows := (t.L2Bytes - l2Reserve) / (operands * gatheredPatchRow(t, result))
+	if rows >= result.ext[axH] {
+		return 0
+	}
+	return max(rows, 1)
+}
 
 // gatheredPatchRow is the number of L2 bytes of a row of the patches of all channels, which such a task puts together
-// before they leave. Rows of several channels are padded (sources as for patchAgain).
+// before they leave. Rows of several channels are padded (sources as for strips).
 func gatheredPatchRow(t *target.Table, o *operand) int64 {
-	all := int64(elemBytes) << min(log2up(max(o.ext[axW], 16)), patchAgain) * o.ext[axC]
+	all := int64(elemBytes) << min(log2up(max(o.ext[axW], 16)), stripPatch) * o.ext[axC]
 	if o.ext[axC] > 1 {
 		return all + t.L2Granule
 	}
@@ -139,7 +172,7 @@ func gatheredPatchRow(t *target.Table, o *operand) int64 {
 
 // gatheredPatches is the place where such a task puts the patches together.
 func gatheredPatches(t *target.Table, o *operand) l2Place {
-	ch := int64(elemBytes) << min(log2up(max(o.ext[axW], 16)), patchAgain)
+	ch := int64(elemBytes) << min(log2up(max(o.ext[axW], 16)), stripPatch)
 	all := ch * o.ext[axC]
 	return l2Place{stride: [4]int64{all, all, ch, gatheredPatchRow(t, o)}}
 }
@@ -238,7 +271,7 @@ func (c *schedule) shape(d *draft) error {
 	switch {
 	case d.pe != nil && d.dst.swap:
 		d.gather, d.dst.l2 = true, transposedResult(c.t, &d.dst)
-	case d.rowAgain:
+	case d.inStrips():
 		d.gather, d.dst.l2 = true, gatheredPatches(c.t, &d.dst)
 		d.reach += gatheredPatchRow(c.t, &d.dst) * d.tile
 	case d.gather:
@@ -291,26 +324,29 @@ func log2up(n int64) int {
 // widePatch is the largest number of columns of a planar patch.
 const widePatch = 512
 
+// squareBudget is log2 of the pixels of a planar patch of two sources.
+const squareBudget = 8
+
 // planarPatch sets the patch of the planar engine: at least 16 columns, and as many rows as keep it within 256 pixels,
 // or 512 for one source (elementwise and reduction cases). Work that does not reduce takes 256 columns of rows with
 // less than 512. Work on two sources takes 512 columns of others.
 func (d *draft) planarPatch() {
 	out := d.dst.ext
 	w := log2up(max(out[axW], 16))
-	budget := 8
+	budget := squareBudget
 	if d.pe.kind == td.PlanarReduce || d.pe.kind == td.PlanarOne {
 		budget = 9
 	}
 	switch {
-	case d.rowAgain:
-		w = min(w, patchAgain)
+	case d.inStrips():
+		w = min(w, stripPatch)
 	case out[axW] >= widePatch && (!d.reduces() || d.two): // case chain_block_d512_s128_proj1
 		w, budget = log2up(widePatch), 9
 	case d.partRows > 1: // case reduce_probe_mean_ax3_1x1x1x512
 		w = min(w, 8-log2up(int64(d.partRows)))
 	case d.reduces():
 	default:
-		w = min(w, 8)
+		w = min(w, squareBudget)
 	}
 	rows := log2up(max(out[axH], 1))
 	if d.kind() == td.PlanarReduceTwo { // rows first (case norm_layer_norm_ax1_2_3_1x8x1x64)

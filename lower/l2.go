@@ -98,7 +98,8 @@ func (c *schedule) keepInL2() {
 func (r *resident) readWith(o *resident) bool {
 	a, b := r.bufs[0], o.bufs[0]
 	along, ones := a.layout == columnAlongRow && b.layout == columnAlongRow, a.rowsOfOne() && b.rowsOfOne()
-	if !along && !(ones && a.size == b.size) {
+	alike := along || ones && a.size == b.size
+	if !alike && !r.inStrips() {
 		return false
 	}
 	from := max(r.def, o.def)
@@ -112,13 +113,19 @@ func (r *resident) readWith(o *resident) bool {
 		default:
 			for i := 0; i < len(vs) && vs[i].task == u.task; i++ {
 				if v := &vs[i]; u.role != v.role && u.role != result && v.role != result && u.d.kind() == td.PlanarTwo {
-					return true
+					return alike || u.d.inStrips()
 				}
 			}
 			us = us[1:]
 		}
 	}
 	return false
+}
+
+// inStrips reports whether the last task that touches the resident works on strips.
+func (r *resident) inStrips() bool {
+	d := r.uses[len(r.uses)-1].d
+	return d.pe != nil && d.inStrips()
 }
 
 // usesFrom returns the uses by a task and those after it. They are in the order of the tasks.
@@ -160,8 +167,9 @@ func (c *schedule) hasRoom(taken *occupancy, r *resident) bool {
 	return true
 }
 
-// placingOrder sorts residents into the order in which they get addresses: results of reductions first, then by bytes
-// times tasks, largest first (recorded chains). It returns the number of results of reductions.
+// placingOrder sorts residents into the order in which they get addresses: results of reductions and masks
+// (case candidate_select_rrb_1x1024x375_bcast_cond) first, then by bytes times tasks, largest first (recorded chains). It
+// returns the number of those that come first.
 func (c *schedule) placingOrder(cand []*resident) (reductions int) {
 	reduced := func(r *resident) bool {
 		for _, u := range r.uses {
@@ -191,7 +199,7 @@ func (c *schedule) placingOrder(cand []*resident) (reductions int) {
 	}
 	first := make(map[*resident]bool, len(cand))
 	for _, r := range cand {
-		if first[r] = reduced(r) && broadcast(r) && r.bufs[0].layout != numberPerRow; first[r] {
+		if first[r] = r.bufs[0].mask || reduced(r) && broadcast(r) && r.bufs[0].layout != numberPerRow; first[r] {
 			reductions++
 		}
 	}
@@ -373,7 +381,7 @@ func (c *schedule) placeTransients() {
 // planar task reads together with another one is placed on other banks (case floor_r_1x512x1x1).
 func place(t *target.Table, r *resident, live []*resident, least int64) int64 {
 	at := lowest(live, r.size, least)
-	if r.bufs[0].layout != columnAlongRow && !r.bufs[0].rowsOfOne() {
+	if r.bufs[0].layout != columnAlongRow && !r.bufs[0].rowsOfOne() && !r.inStrips() {
 		return at // no bank matters
 	}
 	for _, l := range live {
@@ -473,7 +481,7 @@ func planeForPlanar(r *resident) bool {
 			if out[axC] != 1 || out[axD] != 1 || u.d.groups() > 1 || u.o.swap {
 				return false
 			}
-			rows = out[axH] > 1
+			rows = out[axH] > 1 && !strips(out[axW], out[axH])
 			continue
 		}
 		planar = u.d.kind() == td.PlanarOne || u.d.kind() == td.PlanarTwo

@@ -55,7 +55,8 @@ func (c *schedule) fetchedAgain() []*resident {
 		fetched := func(o *operand) bool { return o.where == byDMA && !o.swap && o.buf.space != scratch }
 		one, two := &d.src[0], &d.src[1]
 		// The whole source must be in L2 at once.
-		whole := d.tile >= d.dst.ext[axH] && one.l2.stride[axC] >= one.ext[axW]*elemBytes && d.groups() <= 1
+		whole := d.tile >= d.dst.ext[axH] && d.groups() <= 1 &&
+			(one.l2.stride[axC] >= one.ext[axW]*elemBytes || d.passesRows())
 		first := fetched(one) && whole
 		again := false
 		if cur != nil && cur.joins(d) {
@@ -82,12 +83,28 @@ func (c *schedule) fetchedAgain() []*resident {
 			cur = nil
 		default:
 			cur = &resident{def: i, last: i, uses: []use{{task: i, role: source1, d: d, o: one}}, size: one.staged}
-			if d.fetchesSecond() {
+			switch {
+			case d.fetchesSecond():
 				cur.size = align(d.reach, c.t.L2Granule)
+			case d.passesRows():
+				cur.size = d.wholeRow() * one.ext[axC] * one.ext[axH]
 			}
 		}
 	}
 	return out
+}
+
+// passesRows reports whether a pass reads an image whose rows are wider than a work unit. It keeps them as a whole
+// (case candidate_select_rrb_1x1024x375_bcast_cond, case select_rrb_1x8x375x375).
+func (d *draft) passesRows() bool {
+	o := &d.src[0]
+	return d.does(td.NEPass) && !d.two && o.ext[axD] == 1 && o.ext[axW] > d.unitColumns()
+}
+
+// wholeRow is the number of bytes of L2 of a channel of such a row.
+func (d *draft) wholeRow() int64 {
+	o := &d.src[0]
+	return align(o.ext[axW]*o.buf.elemBytes(), d.t.L2Granule)
 }
 
 // joins reports whether d may read what r keeps: a task of the operation that fetched it, or of its residual. Those of
@@ -132,6 +149,12 @@ func sameWindow(first, u *use) bool {
 func keep(r *resident) {
 	first, src := r.uses[0].d, r.uses[0].o
 	src.l2.base, first.keeps = r.at, true
+	wide := first.passesRows()
+	if wide {
+		ch := first.wholeRow()
+		row := ch * src.ext[axC]
+		src.l2.stride = [4]int64{row, row, ch, row}
+	}
 	if first.kind() == td.PlanarReduce {
 		first.tile = min(first.tile, 1<<first.patch[1])
 	}
@@ -143,7 +166,9 @@ func keep(r *resident) {
 		u.d.takesKept = u.d.takesKept || u.role == source1
 		channel := u.o.l2.stride[axC]
 		u.o.where, u.o.l2 = inL2, src.l2
-		u.o.l2.stride[axC] = channel
+		if !wide {
+			u.o.l2.stride[axC] = channel
+		}
 		if u.d.groups() <= 1 {
 			u.o.l2.stride[axG] = 0
 		}

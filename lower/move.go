@@ -381,10 +381,7 @@ func lowerTile(b *builder, op *ir.Op, x *view) error {
 		d.pe.relu = e.relu
 		src, out := p.operand(0), p.operand(1)
 		if again && src.broadcast[axH] && out.ext[axG]*out.ext[axD] == 1 {
-			d.rowAgain, tile = true, 0
-			if fit := (b.t.L2Bytes - l2Reserve) / (2 * gatheredPatchRow(b.t, out)); fit < out.ext[axH] {
-				tile = max(fit, 1)
-			}
+			d.rowAgain, tile = true, stripTile(b.t, out, 2)
 		}
 		b.emit(d, src, nil, out, tile)
 	})

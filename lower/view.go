@@ -22,6 +22,7 @@ type buffer struct {
 	layout    layout // how the elements are arranged
 	size      int64
 	narrow    bool    // elements are single bytes, uint8: the ports of booleans and integers
+	mask      bool    // made from booleans, as factors 0 and 1
 	bar       int     // buffer-access register, set by the planner
 	off       int64   // byte offset in that register's window, set by the planner (constants: by the section)
 	extent    int64   // of a constant: the place in the section
