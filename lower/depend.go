@@ -122,8 +122,8 @@ func (d *draft) footprint() footprint {
 
 // overlaps reports whether task i reads source 1 from the previous task in the order in which that task writes it. The
 // extents must be the same and no row or channel may be read more than once, but for the only row of a neural task
-// (case candidate_select_rrb_1x1024x375_bcast_cond). The producer must finish its channels in one output group (recorded
-// chains; inferred from two products). A planar producer must not keep its own source for later tasks
+// (case candidate_select_rrb_1x1024x375_bcast_cond). The producer must finish its channels in one output group
+// (recorded chains; inferred from two products). A planar producer must not keep its own source for later tasks
 // (case norm_layer_norm_ax3_1x1x1x64), nor go down strips before another planar task (the last one of
 // case candidate_select_rrb_1x1024x375_bcast_cond). A neural one must not read a source that was kept if it writes a
 // column vector along a row or the planar one fetches (case select_rrb_1x64x1x1,

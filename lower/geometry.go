@@ -129,14 +129,15 @@ func transposedResult(t *target.Table, o *operand) l2Place {
 const stripPatch = 5
 
 // strips reports whether planar work on rows of w elements goes down one strip of columns after the other: a row is
-// wider than a patch of 256 columns and narrower than one of 512, and there are several (case
-// candidate_mul_rr_1x375x375, case tile_r_1x8x1x375_reps_113751, case tile_r_1x1x375_reps_13751; not case
-// binary_add_1x3x224x224).
+// wider than a patch of 256 columns and narrower than one of 512, and there are several
+// (case candidate_mul_rr_1x375x375, case tile_r_1x8x1x375_reps_113751, case tile_r_1x1x375_reps_13751; not
+// case binary_add_1x3x224x224).
 func strips(w, rows int64) bool { return w > 1<<squareBudget && w < widePatch && rows > 1 }
 
 // inStrips reports whether the task works on strips.
 func (d *draft) inStrips() bool {
-	return d.rowAgain || (d.kind() == td.PlanarOne || d.kind() == td.PlanarTwo) && stripped(&d.src[0], &d.src[1], &d.dst)
+	elementwise := d.kind() == td.PlanarOne || d.kind() == td.PlanarTwo
+	return d.rowAgain || elementwise && stripped(&d.src[0], &d.src[1], &d.dst)
 }
 
 // stripped reports whether planar work that does not reduce takes operands, of which the last is the result, in strips.

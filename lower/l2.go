@@ -168,8 +168,8 @@ func (c *schedule) hasRoom(taken *occupancy, r *resident) bool {
 }
 
 // placingOrder sorts residents into the order in which they get addresses: results of reductions and masks
-// (case candidate_select_rrb_1x1024x375_bcast_cond) first, then by bytes times tasks, largest first (recorded chains). It
-// returns the number of those that come first.
+// (case candidate_select_rrb_1x1024x375_bcast_cond) first, then by bytes times tasks, largest first (recorded chains).
+// It returns the number of those that come first.
 func (c *schedule) placingOrder(cand []*resident) (reductions int) {
 	reduced := func(r *resident) bool {
 		for _, u := range r.uses {
