@@ -42,7 +42,7 @@ func (w *taskWriter) add(t *td.Task, relocs []int, follow int) error {
 	if w.entry.Tasks == 0 {
 		w.chain.Reserve(1 + follow + w.later)
 	}
-	off, err := w.chain.Add(t)
+	off, err := w.chain.Add(t, follow == 0)
 	if err != nil {
 		return err
 	}

@@ -32,9 +32,9 @@ type ChainWriter struct {
 	next  int      // where the next one begins, if the version links tasks
 }
 
-// NewChainWriter returns a writer that appends to text, from the next multiple of Align.
+// NewChainWriter returns a writer that appends to text, from the next multiple of Align, Lead zero bytes first.
 func (c *Codec) NewChainWriter(text []byte) *ChainWriter {
-	return &ChainWriter{codec: c, text: text, next: c.AlignUp(max(len(text), c.Lead))}
+	return &ChainWriter{codec: c, text: text, next: c.AlignUp(len(text)) + c.Lead}
 }
 
 // Reserve allocates space for tasks that stream no coefficients; others need more.
@@ -53,9 +53,9 @@ func (c *Codec) place(off, n int) int {
 	return off
 }
 
-// Add appends a task and returns its byte offset in the section. The task must stay as it is until the next call, and
-// the number of its words may change until then, where the mark of a chain's last task takes one.
-func (w *ChainWriter) Add(t *Task) (offset int, err error) {
+// Add appends a task, which may be the last of its chain, and returns its byte offset in the section. The task must stay
+// as it is until the next call.
+func (w *ChainWriter) Add(t *Task, last bool) (offset int, err error) {
 	c := w.codec
 	if !c.Linked && w.last != nil { // the next task begins where this one ends
 		if err := w.flush(); err != nil {
@@ -63,7 +63,7 @@ func (w *ChainWriter) Add(t *Task) (offset int, err error) {
 		}
 		w.next = c.AlignUp(len(w.text))
 	}
-	c.mark(t, w.n, false)
+	c.mark(t, w.n, last)
 	words := c.Words(t)
 	offset = c.place(w.next, 4*words)
 	if c.Linked {
@@ -139,10 +139,6 @@ func (w *ChainWriter) End() ([]byte, error) {
 	if w.last == nil {
 		return w.text, nil
 	}
-	w.codec.mark(w.last, w.n-1, true)
-	if !w.codec.Linked {
-		w.codec.fill(w.last, len(w.text))
-	}
 	if err := w.flush(); err != nil {
 		return nil, err
 	}
@@ -155,7 +151,7 @@ func (c *Codec) AppendChain(text []byte, tasks []*Task) (_ []byte, offsets []int
 	w := c.NewChainWriter(text)
 	offsets = make([]int, len(tasks))
 	for i, t := range tasks {
-		if offsets[i], err = w.Add(t); err != nil {
+		if offsets[i], err = w.Add(t, i == len(tasks)-1); err != nil {
 			return nil, nil, err
 		}
 	}
