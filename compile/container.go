@@ -83,7 +83,7 @@ func (w *taskWriter) end(p *lower.Procedure) (err error) {
 // container assembles the hardware container of all procedures, whose tasks are in the image.
 func (d *driver) container() (*hwx.File, error) {
 	img := d.image
-	img.CPUSubtype, img.Split, img.Banner = d.o.Target.Subtype, d.o.SplitKernel, d.banner()
+	img.CPUSubtype, img.Split, img.Banner = d.o.Target.Subtype, d.splitsConstants(), d.banner()
 	if d.sec.Size() > 0 {
 		img.Stream = &d.sec
 	}
@@ -201,13 +201,16 @@ func idle(img *hwx.Image, codec *td.Codec) error {
 	return nil
 }
 
+// splitsConstants reports whether the constants get segments of their own.
+func (d *driver) splitsConstants() bool { return d.o.SplitKernel && d.o.Target.ConstantSegments }
+
 // banner returns the container's build command: who made it, for what, with which options; never Apple's tool.
 func (d *driver) banner() []string {
 	lines := []string{
 		"ANEC v1",
 		"zinc " + Version,
 		"\t-t " + d.o.Target.Name,
-		fmt.Sprintf("\t--split-kernel-section=%t", d.o.SplitKernel),
+		fmt.Sprintf("\t--split-kernel-section=%t", d.splitsConstants()),
 		"\t--precision=" + d.o.precision(),
 	}
 	if d.o.Place == passes.PlaceCompute || d.o.Place == passes.PlaceEngine {

@@ -73,6 +73,7 @@ var basisRows = []basisRow{
 	{"Cores WorkUnit SmallImage StreamPixels SurfaceAlign", "h13", Recorded, records},
 	{"Cores", "h13 h14 h15 h16 h17 h18", Recorded, records},
 	{"FoldsSmall TablesInLanes", "h13 h14", Recorded, records},
+	{"ConstantSegments", "h13 h14 h15 h16 h17 h18", Recorded, records},
 	{"StreamForms NoCode", generations, Decoded, guide24},
 	{"Arithmetic", "h13 h13g h14g", Measured, guide3},
 	{"Arithmetic", "h16 h17 h17s h18", Inferred, "h16g and h18g, which were measured"},

@@ -48,6 +48,9 @@ type Table struct {
 	CostOf      string   `doc:"chip whose published times the estimates are fitted to"`
 	StreamForms []string `doc:"compressed forms that reach the engine as stored"` // or StreamAll
 
+	// ConstantSegments is not set where recorded containers have constants behind the tasks alone.
+	ConstantSegments bool `doc:"constants may have segments of their own in a container"`
+
 	// StateMultiple is what the last dimension of a state must be a multiple of for the vendor's compiler to keep the
 	// state for the engine; 0 where no report states one. On the M4 (h16) a model whose state is 270 wide does not
 	// run on the engine and one of 256 does, and its reporter found multiples of 32 needed (coremltools issue 2631): 64

@@ -19,6 +19,8 @@ var H13 = &Table{
 	Programs:    100, Tasks: 164,
 	Kinds:  "every family of operations",
 	NoCode: []string{"topk", "argsort"},
+
+	ConstantSegments: true,
 }
 
 // H13g is the M1 Pro, Max and Ultra.
@@ -50,6 +52,7 @@ var (
 		t.MaxPool = 31
 		t.StreamForms = append([]string{"int8"}, H13.StreamForms...)
 		t.NoCode = nil
+		t.ConstantSegments = false
 		t.CostOf, t.Programs, t.Tasks = "M2 Pro", 193, 325
 	})
 	H15 = H14.with("h15", func(t *Table) {
@@ -59,6 +62,7 @@ var (
 		t.Programs, t.Tasks, t.Kinds = 5, 5, oneTask
 	})
 	H16 = H15.with("h16", func(t *Table) {
+		t.ConstantSegments = true
 		t.Subtype, t.Version = 7, 17
 		t.MaxWidth, t.MaxHeight = 65536, 65536
 		t.Arithmetic = "ane-fixed"

@@ -49,6 +49,8 @@ package hwx
 //	+860 u32[6]               current files only: contents not known, zinc writes 0 (modelled)
 //	then the name, NUL, to 8
 //
+//	0x04 flavours 4 and 5, a program of packed tasks: packed.go
+//
 //	0x04 flavour 3, a bound tensor
 //	+08 u32 3  +0c u32 0x1e words of state (ends at 0x88)    sure
 //	+10 u32 3                 seen

@@ -25,7 +25,7 @@ import (
 //	+844 u32 0xffff           seen
 //	+848 u32 name offset      sure
 //	+858 u32 scratch bytes    sure where there is scratch; one program without has 0x2000 (not known)
-//	+860 u32                  not known: see schedule
+//	+860 u32                  not known: see order
 //	+868 u32 3                seen in h14 (5 in h15, 4 in later ones)
 //	+870 u32 notes            sure, with the notes at +878: u32 number, u32 bytes of the value, u64 value
 //	note 9                    largest estimated time of a task; sure

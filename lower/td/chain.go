@@ -53,8 +53,8 @@ func (c *Codec) place(off, n int) int {
 	return off
 }
 
-// Add appends a task, which may be the last of its chain, and returns its byte offset in the section. The task must stay
-// as it is until the next call.
+// Add appends a task, which may be the last of its chain, and returns its byte offset in the section. The task must
+// stay as it is until the next call.
 func (w *ChainWriter) Add(t *Task, last bool) (offset int, err error) {
 	c := w.codec
 	if !c.Linked && w.last != nil { // the next task begins where this one ends

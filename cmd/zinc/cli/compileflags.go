@@ -74,7 +74,8 @@ func (c *compileFlags) form(f *pflag.FlagSet) {
 	f.Var(newChoice(&c.place, passes.PlaceAuto, passes.PlaceCompute, passes.PlaceEngine), "place",
 		"which operations that the engine can run stay on the CPU: auto, those estimated to be faster there; compute, "+
 			"those that only move data; engine, none")
-	f.BoolVar(&c.split, "split-kernel-section", true, "put the constants into separate segments")
+	f.BoolVar(&c.split, "split-kernel-section", true, "put the constants into separate segments, if the "+
+		"target's containers have them")
 	f.Var(newChoice(&c.tdForm, "sparse", "full"), "td-form", "records of a task: sparse, as current compilers write "+
 		"them, or full, as old ones did")
 	f.StringVar(&c.function, "func", "", "`FUNCTION` to compile (default all, into one pair)")
