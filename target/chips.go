@@ -13,8 +13,10 @@ type Grade string
 const (
 	Recorded Grade = "recorded" // recorded programs of the vendor's compiler show it
 	Measured Grade = "measured" // on the hardware
-	Decoded  Grade = "decoded"  // published readings of the vendor's tables
-	Inferred Grade = "inferred" // from another target, or from an order of names
+	// Published is of estimates: published times of the chip, of programs that are not zinc's.
+	Published Grade = "published"
+	Decoded   Grade = "decoded"  // published readings of the vendor's tables
+	Inferred  Grade = "inferred" // from another target, or from an order of names
 )
 
 // Chip is a chip under the name that its buyers know.
@@ -77,6 +79,16 @@ func chip(name, soc, target string, cores int, g Grade, source string) Chip {
 func ChipsOf(target string) (of []Chip) {
 	for _, c := range Chips {
 		if c.Target == target {
+			of = append(of, c)
+		}
+	}
+	return of
+}
+
+// Generations returns the smallest chip of each generation of those in Macs: M1, M2 and so on.
+func Generations() (of []Chip) {
+	for _, c := range Chips {
+		if strings.HasPrefix(c.Name, "M") && !strings.Contains(c.Name, " ") {
 			of = append(of, c)
 		}
 	}

@@ -81,6 +81,17 @@ func (t *Table) Streams(form string) bool {
 	return slices.Contains(t.StreamForms, form) || slices.Contains(t.StreamForms, StreamAll)
 }
 
+// Recorded returns what recorded programs compute whose task descriptors have the target's version, "" if there are
+// none.
+func (t *Table) Recorded() string {
+	for from := t; from != nil && from.Version == t.Version; from = from.from {
+		if from.Kinds != "" {
+			return from.Kinds
+		}
+	}
+	return ""
+}
+
 // BySubtype returns the oldest target whose containers have a CPU subtype, or nil. The targets of a subtype differ in
 // what zinc does not model.
 func BySubtype(subtype uint32) *Table {

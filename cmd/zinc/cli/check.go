@@ -68,7 +68,11 @@ CPU the rule that keeps it there, the value that breaks the rule, the target's l
 the command that explains it; then each dispatch and what separates it from the one
 before. --cpu lists only the operations on the CPU. Targets that zinc cannot write
 programs for can be checked too, without times: their published limits and gates are used
-with the rules of h13. If no container has room for a model, its tasks are estimated as
+with the rules of h13. With --target all the answer begins with a table of the generations,
+M1 to M6: what the engine accepts, a call with its grade, what stays on the CPU, and
+whether zinc writes programs. An estimate is measured if its tasks are the target's own and
+the rates are fitted to times of its chip, published if only the rates are its chip's, and
+inferred otherwise. If no container has room for a model, its tasks are estimated as
 parts of several, and the exit status is 1: zinc split cuts the model. For a model with
 states the page says what it is worth as a language model: tokens a second, memory,
 programs, and the class of its first load (docs/cost.md).
@@ -103,6 +107,7 @@ which is compiled with the same flags.`,
 		Example: `  zinc check model.mlmodelc
   zinc check model.mil --all --sort time
   zinc check model.mil --target h13,h14,h15 --precision fp16
+  zinc check model.mil --target all
   zinc check model.mil --as coreml --units cpu-ane
   zinc check model.mil --compare-plan plan.json --max-plan-differences 0
   zinc check model.mil --require-engine --sarif >placement.sarif
@@ -151,6 +156,8 @@ const (
 type checkResult struct {
 	Model   string         `json:"model"`   // path of the text
 	Targets []targetResult `json:"targets"` // placements, in the order of the targets
+	// Generations compare the smallest chip of each generation; only of all targets.
+	Generations []generation `json:"generations,omitempty"`
 }
 
 // targetResult is the placement on one target.
@@ -238,6 +245,12 @@ func (c *checkCommand) run(ctx context.Context, path string) error {
 		r.Model = filepath.ToSlash(text)
 		doc = c.document(r.Model, &t)
 		r.Targets = append(r.Targets, t)
+	}
+	if c.target == "all" && !c.sarif {
+		var err error
+		if r.Generations, err = c.generations(ctx, path, r.Targets); err != nil {
+			return err
+		}
 	}
 	if err := c.writeFiles(ctx, c.reports.files(doc)...); err != nil {
 		return err
@@ -481,6 +494,11 @@ func (c *checkCommand) print(r *checkResult) error {
 		return jsonform.Document(c.env.out, r)
 	case c.sarif:
 		return sarif.Write(c.env.out, c.sarifRuns(r)...)
+	}
+	if len(r.Generations) > 0 {
+		if err := writeGenerations(c.env.out, r.Model, r.Generations); err != nil {
+			return err
+		}
 	}
 	for i := range r.Targets {
 		if i > 0 {
