@@ -1,10 +1,5 @@
 package td
 
-import (
-	"math/bits"
-	"slices"
-)
-
 // V11 is the codec of version 11, which h14 containers have: a task section begins with 16 zero bytes and has one task
 // after the other on 16-byte bounds. A task is a header of eight or nine words, then packed records: of each block the
 // words that differ from their defaults, in as few records as possible, then a record for each address, whose head has
@@ -12,7 +7,7 @@ import (
 var V11 = &Codec{
 	Version: 11, Name: "ZinAneTd<11>",
 	Blocks: []*Block{HeaderV11, KernelV11, CommonV11, TileSrcV11, L2V11, PEV11, NEV11, TileDstV11},
-	Align:  0x10, Lead: 0x10, layout: layoutV11, header: 8, form: formV11{}, Heads: HeadsV11,
+	Align:  0x10, Lead: 0x10, layout: layoutV11, header: 8, Heads: HeadsV11,
 	addresses: []addressRecord{
 		{addr: 0x1908, words: 2, head: headKernel, on: lanesOn},
 		{addr: 0x1a00, words: 2, head: headKernel, on: tableOn},
@@ -91,128 +86,4 @@ func withIdleKernel(defaults map[uint32]uint32) map[uint32]uint32 {
 		defaults[0x19d8+4*i], defaults[0x1a08+4*i] = IdleStreamV11, IdleSize
 	}
 	return defaults
-}
-
-// formV11 is the form of the records of version 11.
-type formV11 struct{}
-
-// A record that does nothing fills a task that would end in the last fillerTail bytes of a line.
-const (
-	fillerValue = 0xdead
-	fillerLine  = 64
-	fillerTail  = 16
-	fillerWords = 2
-)
-
-func (formV11) padding(off, words int) (n int) {
-	for (off+4*(words+fillerWords*n)-1)%fillerLine >= fillerLine-fillerTail {
-		n++
-	}
-	return n
-}
-
-func (formV11) spans(t *Task) (spans []Span) {
-	var ws [allWords]uint32
-	for i := range V11.placed { // a value that does not fit is an error of pack
-		p := &V11.placed[i]
-		ws[p.word] |= t.val[p.field] & p.mask << p.bit
-	}
-	var regs []uint32
-	for _, b := range V11.Blocks[1:] {
-		regs = regs[:0]
-		for w := range b.Words {
-			addr := b.Base + 4*uint32(w)
-			if V11.kept[b.first+w] || ws[b.first+w] != V11.defaults[b.first+w] && !V11.addressed[b.first+w] {
-				regs = append(regs, addr)
-			}
-		}
-		spans = groups(spans, regs)
-	}
-	for range t.Padding {
-		spans = append(spans, Span{Addr: V11.filling, Count: 1})
-	}
-	for _, a := range V11.addresses {
-		if ws[HeadsV11.first+a.head]>>addressBit&1 == 1 && (a.on == nil || a.on(t)) {
-			spans = append(spans, Span{Addr: a.addr, Count: a.words, Bar: true})
-		}
-	}
-	return spans
-}
-
-// groups appends the records of registers of one block, as few as possible. Of those that lead to the same number, one
-// of consecutive registers is before one with a mask, unless it has only one register, and then the longer.
-func groups(spans []Span, regs []uint32) []Span {
-	type choice struct {
-		records, rank, to int
-		dense             bool
-	}
-	best := make([]choice, len(regs)+1)
-	for i := len(regs) - 1; i >= 0; i-- {
-		best[i].records = len(regs) + 1
-		take := func(to, rank int, dense bool) {
-			c := choice{records: 1 + best[to].records, rank: rank, to: to, dense: dense}
-			if b := best[i]; c.records < b.records || c.records == b.records && c.rank <= b.rank {
-				best[i] = c
-			}
-		}
-		for to := i + 1; to <= len(regs) && regs[to-1] == regs[i]+4*uint32(to-1-i) && to-i <= maxRecord; to++ {
-			rank := 0
-			if to-i == 1 {
-				rank = 2
-			}
-			take(to, rank, true)
-		}
-		for to := i + 2; to <= len(regs) && regs[to-1] <= regs[i]+64; to++ {
-			take(to, 1, false)
-		}
-	}
-	for i := 0; i < len(regs); i = best[i].to {
-		s := Span{Addr: regs[i], Count: best[i].to - i}
-		for _, r := range regs[i+1 : best[i].to] {
-			if !best[i].dense {
-				s.Mask |= 1 << ((r-s.Addr)/4 - 1)
-			}
-		}
-		spans = append(spans, s)
-	}
-	return spans
-}
-
-func (formV11) head(s Span, ws []uint32) uint32 {
-	switch {
-	case s.Bar:
-		h, _ := V11.headOf(s)
-		return ws[h] | uint32(s.Count-1)<<15 | s.Addr/4
-	case s.Mask != 0:
-		return 1<<31 | uint32(s.Mask)<<15 | s.Addr/4
-	}
-	return uint32(s.Count-1)<<15 | s.Addr/4
-}
-
-func (formV11) read(head uint32) (Span, bool) {
-	s := Span{Addr: head & 0x7fff * 4}
-	if head>>31 == 1 {
-		s.Mask = uint16(head >> 15)
-		s.Count = 1 + bits.OnesCount16(s.Mask)
-		return s, s.Mask != 0
-	}
-	s.Count = int(head>>15&(maxRecord-1)) + 1
-	s.Bar = head>>addressBit == 1
-	if s.Bar {
-		return s, head>>21&3 == 0 && head>>(addressBit-1)&1 == 0
-	}
-	return s, head>>21 == 0
-}
-
-func (formV11) keep(t *Task, spans []Span) []Span {
-	for _, s := range spans {
-		if s.Addr == V11.filling && s.Count == 1 {
-			t.Padding++
-		}
-	}
-	if slices.Equal(V11.spans(t), spans) {
-		return nil
-	}
-	t.Padding = 0 // it is among the records
-	return slices.Clone(spans)
 }

@@ -2,7 +2,7 @@ package td
 
 // complete drops what version 11 does not have, moves what it has elsewhere, and sets what it leaves out (twins of
 // recorded cases of h13 and h14).
-func (formV11) complete(t *Task) {
+func completeV11(t *Task) {
 	t.val[LogEvents] &^= eventV7
 	t.val[DebugLogEvents] &^= debugEventV7
 	planar := t.Planar() != NotPlanar
