@@ -88,6 +88,9 @@ func (c *Codec) mark(t *Task, n int, last bool) {
 	if c.Linked {
 		t.SetBool(LNID, n > 0).Set(NextPointer, 0).Set(NextSize, 0)
 	}
+	if c.Has(KernelLast) {
+		t.SetBool(KernelLast, last)
+	}
 	for i := range tags {
 		x := &tags[i]
 		if !c.Has(x.tag) || !x.on(t) {

@@ -49,7 +49,7 @@ type placed struct {
 }
 
 // Codecs are the versions that zinc reads and writes.
-var Codecs = []*Codec{V7, V10, V11}
+var Codecs = []*Codec{V7, V10, V11, V8, V17, V19, V20}
 
 // CodecOf returns the codec of a version; the error for an unknown version names it.
 func CodecOf(version int) (*Codec, error) {
@@ -133,7 +133,9 @@ func (c *Codec) setDefaults(values map[uint32]uint32, always []uint32) {
 			c.addressed[word(a.addr)+i] = true
 		}
 	}
-	c.fillerWord = word(c.filling)
+	if c.fillerWord = -1; c.filling != 0 {
+		c.fillerWord = word(c.filling)
+	}
 }
 
 // filler reports whether a register only fills a task.

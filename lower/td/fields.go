@@ -36,12 +36,14 @@ type Row struct {
 // Place returns where a version of the descriptor has the field.
 func (r *Row) Place(c *Codec) Place { return r.places[c.layout] }
 
-// Home returns the row's place in version 7, or in version 11 if version 7 does not have the field.
+// Home returns the row's place in the first version that has the field: 7, 11, or one after it.
 func (r *Row) Home() Place {
-	if p := r.Place(V7); p.Block != nil {
-		return p
+	for _, c := range [...]*Codec{V7, V11, V8, V20} {
+		if p := r.Place(c); p.Block != nil {
+			return p
+		}
 	}
-	return r.Place(V11)
+	return Place{}
 }
 
 // Follows reports whether the row is the element after another in an indexed field.
@@ -445,10 +447,14 @@ func init() {
 	addUnknown()
 	placeV10()
 	placeV11()
+	placeLate()
 	for _, c := range append([]*Codec{V7Full}, Codecs...) {
 		c.lay()
 	}
 	V11.setDefaults(defaultsV11, alwaysV11)
+	for _, f := range lateForms {
+		f.codec.setDefaults(f.defaults())
+	}
 	if len(table) != numFields {
 		panic(fmt.Sprintf("lower/td: the table has %d rows, a task holds %d values", len(table), numFields))
 	}

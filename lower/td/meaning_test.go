@@ -54,7 +54,7 @@ func TestValuesFitTheirRows(t *testing.T) {
 func TestKindsFitTheirRows(t *testing.T) {
 	for i := range table {
 		r := &table[i]
-		if w := r.Place(V10).Width; r.Kind == FP16 && w != 16 || r.Kind == FP32 && w != 32 {
+		if w := r.Home().Width; r.Kind == FP16 && w != 16 || r.Kind == FP32 && w != 32 {
 			t.Errorf("%s: %s in %d bits", r.Name, r.Kind, w)
 		}
 		if bytes := r.Kind == Address || r.Kind == Size; bytes != (r.Unit > 1) {

@@ -11,6 +11,8 @@ type packed struct {
 	*Codec
 	fills  bool          // a task does not end in the last bytes of a line
 	finish func(t *Task) // Codec.Complete
+	// The word zero is written where the word with is not zero; both are 0 for none.
+	zero, with int
 }
 
 func (p packed) complete(t *Task) { p.finish(t) }
@@ -41,7 +43,7 @@ func (p packed) spans(t *Task) (spans []Span) {
 		regs = regs[:0]
 		for w := range b.Words {
 			addr := b.Base + 4*uint32(w)
-			if p.kept[b.first+w] || ws[b.first+w] != p.defaults[b.first+w] && !p.addressed[b.first+w] {
+			if p.kept[b.first+w] || p.with > 0 && b.first+w == p.zero && ws[p.with] != 0 || ws[b.first+w] != p.defaults[b.first+w] && !p.addressed[b.first+w] {
 				regs = append(regs, addr)
 			}
 		}

@@ -101,5 +101,9 @@ const (
 	layoutV7 = iota
 	layoutV10
 	layoutV11
+	layoutV8
+	layoutV17
+	layoutV19
+	layoutV20
 	layouts
 )

@@ -162,6 +162,17 @@ func (c *Codec) headOf(s Span) (word int, ok bool) {
 	return c.Heads.first + c.addresses[i].head, true
 }
 
+// repeats reports whether the version writes a record with an address more than once.
+func (c *Codec) repeats(s Span) bool {
+	n := 0
+	for _, a := range c.addresses {
+		if a.addr == s.Addr {
+			n++
+		}
+	}
+	return n > 1
+}
+
 // blockOf returns the register block that contains all of a span, or nil.
 func (c *Codec) blockOf(s Span) *Block {
 	for _, b := range c.Blocks[1:] {
@@ -182,7 +193,7 @@ func (c *Codec) EncodeWords(t *Task) ([]uint32, error) {
 }
 
 // allWords is at least the number of words of the header and of all blocks of a version with records.
-const allWords = 256
+const allWords = 336
 
 // appendWords appends what EncodeWords returns.
 func (c *Codec) appendWords(out []uint32, t *Task) ([]uint32, error) {
@@ -317,7 +328,7 @@ func (c *Codec) readRecords(spans []Span, all *[allWords]uint32, ws []uint32, n,
 			case c.filler(addr) && v != fillerValue:
 				return nil, badf(off+4*(p+1+i), "register %#x = %#x: it only fills a task, with %#x", addr, v,
 					fillerValue)
-			case seen[w] && !c.filler(addr):
+			case seen[w] && !c.filler(addr) && !(s.Bar && c.repeats(s) && all[w] == v):
 				return nil, badf(off+4*(p+1+i), "register %#x is written twice", addr)
 			}
 			all[w], seen[w] = v, true

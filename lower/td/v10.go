@@ -90,10 +90,13 @@ const (
 	formBits = 3
 )
 
-// placeV10 assigns every row its place in version 10, including the rows of unexplained bits.
+// placeV10 assigns the rows of versions 7 and 11 their places in version 10, including those of unexplained bits.
 func placeV10() {
 	placeRows(layoutV10, apart, moves)
 	for f := range table {
+		if table[f].places[layoutV7].Block == nil && table[f].places[layoutV11].Block == nil {
+			continue
+		}
 		if p := table[f].places[layoutV10]; p.Block == nil || p.Word >= p.Block.Words {
 			panic(fmt.Sprintf("lower/td: %s has no place in version 10", table[f].Name))
 		}

@@ -115,6 +115,9 @@ func TestPlaces(t *testing.T) {
 	for i := range table {
 		r := &table[i]
 		p := r.Place(V10)
+		if r.Place(V7).Block == nil && r.Place(V11).Block == nil {
+			continue // only later versions have it
+		}
 		if p.Block == nil || p.Source == "" {
 			t.Fatalf("%s has no place or source", r.Name)
 		}
@@ -251,16 +254,12 @@ func TestDecodeV10Refuses(t *testing.T) {
 func TestVersions(t *testing.T) {
 	task := New().Set(Win, 5).SetBool(KernelOn, true)
 	task.Spans = wholeSpans
-	for version, code := range versions {
-		c, err := CodecOf(version)
-		if err != nil {
-			t.Fatal(err)
-		}
+	for _, c := range Codecs {
 		task := task
-		if version == V11.Version {
+		if c.Heads != nil {
 			task = wholeTask(c, Win).Set(Win, 5)
 		}
-		if back, err := code(task); err != nil || !sameTask(back.Set(TaskWords, 0), task) {
+		if back, err := back(c, task); err != nil || !sameTask(back.Set(TaskWords, 0), task) {
 			t.Errorf("%s: %v", c.Name, err)
 		}
 	}
@@ -279,7 +278,7 @@ func TestVersions(t *testing.T) {
 		t.Error("version 10: a cut image decodes")
 	}
 	const want = "task descriptor version 12 (ZinAneTdHw_v12) is not known: known are 7 (ZinAneTd<7>), 10 " +
-		"(ZinAneTdHw_v10) and 11 (ZinAneTd<11>)"
+		"(ZinAneTdHw_v10), 11 (ZinAneTd<11>), 8 (ZinAneTd<8>), 17 (ZinAneTd<17>), 19 (ZinAneTd<19>) and 20 (ZinAneTd<20>)"
 	if _, err := CodecOf(12); err == nil || err.Error() != want {
 		t.Error(err)
 	}
@@ -315,6 +314,8 @@ func TestVersions(t *testing.T) {
 		{textHead + "\nprocedure \"x\"\ntask 0, records many", "forms are current, full and none"},
 		{textHead + "\nprocedure \"x\"\ntask 0, records none\nG1+0x00.0 Common.Win = 32768",
 			"line 4: Common.Win = 32768: the field holds 0..32767"},
+		{textHead + "\nprocedure \"x\"\ntask 0, records none\nG1+0x04.0 PE.BiasFP32 = 1",
+			"line 4: PE.BiasFP32: version 10 has no place for the field"},
 		{textHead + "\nprocedure \"x\"\ntask 0, records none\nG1+0x04.0 Common.Win = 1",
 			"its place in version 10 is G1+0x00.0"},
 		{textHead + "\nprocedure \"x\"\ntask 0, records none\nG1+0x00.0 Common.Wim = 1", "not a field"},

@@ -14,11 +14,11 @@ import (
 	"github.com/zinc-compiler/zinc/internal/shareddir"
 )
 
-// recordedStreams returns the words of the tasks of every recorded program of h14, by case.
-func recordedStreams(t testing.TB) map[string][][]uint32 {
+// recordedStreams returns the words of the tasks of the recorded programs of some folders, by case.
+func recordedStreams(t testing.TB, dirs ...string) map[string][][]uint32 {
 	t.Helper()
 	var files []string
-	for _, dir := range []string{"h14", "h14-words"} {
+	for _, dir := range dirs {
 		l, err := filepath.Glob(filepath.Join(shareddir.Find(t), "oracles", dir, "*.json"))
 		if err != nil || len(l) == 0 {
 			t.Fatalf("no recorded cases in %s: %v", dir, err)
@@ -80,7 +80,7 @@ func section(tasks [][]uint32) []byte {
 // tasks' places.
 func TestRecordedStreams(t *testing.T) {
 	n := 0
-	for name, tasks := range recordedStreams(t) {
+	for name, tasks := range recordedStreams(t, "h14", "h14-words") {
 		text := section(tasks)
 		chain, err := V11.DecodeChain(text, V11.Lead, 0)
 		if err != nil {
@@ -122,7 +122,7 @@ func TestRecordedStreams(t *testing.T) {
 
 // TestWordsOfVersion11 checks where version 11 has the fields of each word of a recorded task.
 func TestWordsOfVersion11(t *testing.T) {
-	for name, tasks := range recordedStreams(t) {
+	for name, tasks := range recordedStreams(t, "h14", "h14-words") {
 		for i, ws := range tasks {
 			task, err := V11.DecodeWords(ws)
 			if err != nil {

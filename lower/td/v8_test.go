@@ -1,0 +1,117 @@
+package td
+
+import (
+	"encoding/binary"
+	"reflect"
+	"slices"
+	"testing"
+)
+
+// laterCodecs are the codecs of the versions after 11, with the folders of their recorded programs.
+var laterCodecs = []struct {
+	*Codec
+	dir string
+}{{V8, "h15"}, {V17, "h16"}, {V19, "h17"}, {V20, "h18"}}
+
+// TestRecordedStreamsOfLaterVersions checks that every recorded program of h15 to h18 decodes, that its tasks have the
+// records that the codec writes, and that the section of its tasks has the recorded bytes.
+func TestRecordedStreamsOfLaterVersions(t *testing.T) {
+	for _, c := range laterCodecs {
+		for name, tasks := range recordedStreams(t, c.dir) {
+			text := section(tasks)
+			chain, err := c.DecodeChain(text, c.Lead, 0)
+			if err != nil || len(chain) != len(tasks) {
+				t.Errorf("%s %s: %d tasks of %d (%v)", c.dir, name, len(chain), len(tasks), err)
+				continue
+			}
+			for i, p := range chain {
+				if p.Spans != nil {
+					t.Errorf("%s %s task %d: records %v, the codec writes %v", c.dir, name, i, p.Spans,
+						c.form.spans(p.Task))
+				}
+				if ws, err := c.EncodeWords(p.Task); err != nil || !reflect.DeepEqual(ws, tasks[i]) {
+					t.Errorf("%s %s task %d: words differ after decode and encode (%v)", c.dir, name, i, err)
+				}
+			}
+			var plain []*Task
+			for _, p := range chain {
+				x := p.Task.Clone()
+				for f := range table {
+					if table[f].Kind == Chain && Field(f) != DTID {
+						x.setRaw(Field(f), 0)
+					}
+				}
+				plain = append(plain, x)
+			}
+			if back, offs, err := c.AppendChain(nil, plain); err != nil || !slices.Equal(back, text) {
+				t.Errorf("%s %s: the chain of its tasks at %#x has other bytes (%v)", c.dir, name, offs, err)
+			}
+		}
+	}
+}
+
+// TestWhatLaterVersionsRead reads values of recorded tasks by their fields.
+func TestWhatLaterVersionsRead(t *testing.T) {
+	for _, c := range []struct {
+		codec     *Codec
+		dir, name string
+		task      int
+		want      map[Field]uint32
+	}{
+		{V8, "h15", "binary_add_c64_constant_scalar", 0, map[Field]uint32{
+			Win: 1, Hin: 1, Cin: 64, Cout: 64, PEBias32: 0x3f000000, SrcPlane: 64, DstPlane: 64, RBase0: 6, WBase: 7,
+			TagBar: 4, L2SrcCh: 16, L2Res: 0x420}},
+		{V17, "h16", "binary_add_1x64x8x8", 0, map[Field]uint32{
+			Win: 8, Hin: 8, Cin: 64, Wout: 8, TileHeight: 8, PETwo: 1, SrcRow: 64, Src2Plane: 512, RBase1: 8,
+			L2Src2: 0x2100, L2Res: 0x4200}},
+		{V19, "h17", "matmul_m1_k256_n512_ty1", 1, map[Field]uint32{
+			Cin: 256, Cout: 512, KBase0: 8, CoeffBase + 1: 0x4000, CoeffSize: 0x4000, L2Res: 0x1000, PostScale: FP16One,
+			OCGSize: 4, SwapNE: 1, TaskNID: 1}},
+		{V20, "h18", "unary_sigmoid_c64", 0, map[Field]uint32{
+			Cin: 64, SrcPlane: 64, SrcInterleave: 1, DstInterleave: 1, DstCmpVec: 15, TagBar: 4,
+			Nonlinear: uint32(NonlinTable)}},
+	} {
+		task, err := c.codec.DecodeWords(recordedStreams(t, c.dir)[c.name][c.task])
+		if err != nil {
+			t.Fatal(err)
+		}
+		for f, want := range c.want {
+			if got := task.Get(f); got != want {
+				t.Errorf("%s %s: %s = %#x, want %#x", c.dir, c.name, f, got, want)
+			}
+		}
+	}
+}
+
+// FuzzDecodeLater checks that no section makes the decoders of later versions panic, and that what they read is what the
+// encoders write.
+func FuzzDecodeLater(f *testing.F) {
+	for i := range laterCodecs {
+		f.Add(make([]byte, 64), V8.Lead, uint8(i))
+	}
+	for i, c := range laterCodecs {
+		x := New()
+		c.unpack(x, c.defaults)
+		x.Set(Win, 16).Set(Cin, 8).SetBool(EON, true).SetBool(RBE0, true).Set(RBase0, 6).Set(SrcRow, 64)
+		ws, err := c.EncodeWords(x)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(section([][]uint32{ws}), c.Lead, uint8(i))
+	}
+	f.Fuzz(func(t *testing.T, text []byte, entry int, version uint8) {
+		c := laterCodecs[int(version)%len(laterCodecs)]
+		_ = c.WalkChain(text, entry, 0, func(p Placed) error {
+			ws, err := c.EncodeWords(p.Task)
+			if err != nil {
+				t.Fatalf("task at %#x: %v", p.Off, err)
+			}
+			for i, w := range ws {
+				if binary.LittleEndian.Uint32(text[p.Off+4*i:]) != w {
+					t.Fatalf("task at %#x: word %d changed", p.Off, i)
+				}
+			}
+			return nil
+		})
+	})
+}

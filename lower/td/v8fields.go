@@ -1,0 +1,211 @@
+package td
+
+import "fmt"
+
+// The fields that only versions after 11 have.
+var (
+	KernelLast = regLate("KernelDMA.Last", Recorded, "set in the chain's last task, as EON").is(Chain)
+	L2Src2Cfg  = regLate("L2.Src2Cfg", Named, "configuration of source 2: 0x500172 if it comes by DMA")
+	PEBias32   = regLate("PE.BiasFP32", Recorded, "added to the elementwise result after Scale").is(FP32)
+	PEScale32  = regLate("PE.ScaleFP32", Recorded, "factor of the elementwise result").is(FP32)
+
+	// Cache are the words of the cache DMA that recorded tasks write.
+	Cache = arrayLate("CacheDMA.Word", len(cacheWords), Named, "the same in every last task, but for the third, which "+
+		"only tasks of a program of two have")
+
+	// TagBar and TagOn are of source 1, source 2 and the result.
+	TagBar = arrayLate("Address.TagBar", 3, Named, "buffer-access register whose entry has the tag of the system cache")
+	TagOn  = arrayLate("Address.TagOn", 3, Recorded, "TagBar is valid")
+
+	// The bits of the formats of version 20 that no earlier version has.
+	SrcForm20  = regLate("TileDMASrc.SrcForm", Named, "0x32 when source 1 is read")
+	Src2Form20 = regLate("TileDMASrc.Src2Form", Named, "0x32 when source 2 is read")
+	DstForm20  = regLate("TileDMADst.DstForm", Named, "0x32 when the result is written")
+)
+
+// cacheWords are the words of Cache.
+var cacheWords = [...]int{0x00 / 4, 0x04 / 4, 0x08 / 4, 0x18 / 4, 0x28 / 4, 0x2c / 4}
+
+// cacheZero is the index of the word that is written with the first although it is zero.
+const cacheZero = 3
+
+func regLate(name string, k Known, doc string) Field {
+	return add(Row{Name: name, Unit: 1, Known: k, Doc: doc})
+}
+
+func arrayLate(name string, n int, k Known, doc string) Field {
+	first := regLate(name+"[0]", k, doc)
+	for i := range n {
+		if i > 0 {
+			regLate(fmt.Sprintf("%s[%d]", name, i), k, doc)
+		}
+		table[first.At(i)].Array = Array{Name: name, Base: first, Index: i, Len: n}
+	}
+	return first
+}
+
+func codecName(version int) string { return fmt.Sprintf("ZinAneTd<%d>", version) }
+
+// moves lists where whole words of version 7 are.
+func (f *lateForm) moves() []move {
+	first := 3 // word of L2 with the address of source 1
+	if f.apart {
+		first = 4
+	}
+	out := []move{
+		{block: Kernel, from: 18, n: 16, step: 1, to: f.Kernel, at: 24},
+		{block: Kernel, from: 34, n: 16, step: 1, to: f.Kernel, at: 40},
+		{block: L2, from: 0, n: 2, step: 1, to: f.L2, at: 0},
+		{block: L2, from: 2, n: 5, step: 1, to: f.L2, at: first},
+		{block: L2, from: 7, n: 5, step: 1, to: f.L2, at: first + 5},
+		{block: L2, from: 12, n: 6, step: 1, to: f.L2, at: f.result0},
+		{block: PE, from: 0, n: 1, step: 1, to: f.PE, at: 0},
+		{block: NE, from: 0, n: 5, step: 1, to: f.NE, at: 0},
+	}
+	source, source2, result := 6, 12, 4
+	if f.tags {
+		source, source2, result = 8, 14, 6
+	} else {
+		out = append(out, move{block: TileSrc, from: 14, n: 2, step: 1, to: f.Source, at: 26},
+			move{block: TileDst, from: 6, n: 1, step: 1, to: f.Result, at: 14})
+	}
+	out = append(out, move{block: TileSrc, from: 3, n: 4, step: 1, to: f.Source, at: source},
+		move{block: TileSrc, from: 8, n: 4, step: 1, to: f.Source, at: source2},
+		move{block: TileDst, from: 2, n: 4, step: 1, to: f.Result, at: result})
+	if !f.apart {
+		return append(out, move{block: Common, from: 0, n: 7, step: 1, to: f.Common, at: 0},
+			move{block: Common, from: 7, n: 9, step: 1, to: f.Common, at: 8})
+	}
+	return append(out,
+		move{block: Common, from: 7, n: 2, step: 1, to: f.Common, at: 10},
+		move{block: Common, from: 9, n: 1, step: 1, to: f.Common, at: 12},
+		move{block: Common, from: 10, n: 1, step: 1, to: f.Common, at: 13},
+		move{block: Common, from: 11, n: 1, step: 1, to: f.Common, at: 17},
+		move{block: Common, from: 12, n: 1, step: 1, to: f.Common, at: 18},
+		move{block: Common, from: 13, n: 1, step: 1, to: f.Common, at: 15},
+		move{block: Common, from: 14, n: 2, step: 1, to: f.Common, at: 19})
+}
+
+// places lists the fields that leave their word of version 7, and those that it does not have.
+func (f *lateForm) places() map[Field]Place {
+	live, flags := f.header-2, f.header-1
+	at := at11
+	out := map[Field]Place{
+		TID: at(f.Header, 0, 0, 16), TaskWords: at(f.Header, 0, 16, 11), ExeCycles: at(f.Header, 1, 0, 16),
+		LogEvents: at(f.Header, 2, 0, 32), Exceptions: at(f.Header, 3, 0, 24), DebugLogEvents: at(f.Header, 4, 0, 24),
+		DebugExcept: at(f.Header, 5, 0, 24), LiveOuts: at(f.Header, live, 0, 32),
+		TSR: at(f.Header, flags, 0, 1), TDE: at(f.Header, flags, 1, 1), EON: at(f.Header, flags, 3, 1),
+		ENE: at(f.Header, flags, 16, 3), DTID: at(f.Header, f.header, 0, 16),
+
+		KBase0: at(f.Heads, headKernel, barBit, 5), KBE0: at(f.Heads, headKernel, addressBit, 1),
+		RBase0: at(f.Heads, headSource1, barBit, 5), RBE0: at(f.Heads, headSource1, addressBit, 1),
+		RBase1: at(f.Heads, headSource2, barBit, 5), RBE1: at(f.Heads, headSource2, addressBit, 1),
+		WBase: at(f.Heads, headResult, barBit, 5), WBE: at(f.Heads, headResult, addressBit, 1),
+
+		KernelOn: at(f.Kernel, 0, 6, 1), KernelSkip: at(f.Kernel, 0, 5, 1), KernelLast: at(f.Kernel, 0, 7, 1),
+		KernelMark: at(f.Kernel, 0, 9, 1), KernelTag: at(f.Kernel, 0, 16, 16), KernelBase: at(f.Kernel, 4, 6, 26),
+
+		Kw: at(f.Common, 8, 0, 6), Kh: at(f.Common, 8, 6, 6), OCGSize: at(f.Common, 7, 0, 3), KernelSurface: {},
+		KernelApart: at(f.NE, 0, 16, 1), L2Src2Cfg: at(f.L2, 2, 0, 32),
+		PEBias32: at(f.PE, 1, 0, 32), PEScale32: at(f.PE, 2, 0, 32),
+
+		SrcEn: at(f.Source, 0, 0, 1), SrcHint: at(f.Source, 0, 4, 4), SrcDataSet: at(f.Source, 0, 8, 8),
+		SrcTag: at(f.Source, 0, 16, 8),
+		Src2En: at(f.Source, 1, 0, 1), Src2Hint: at(f.Source, 1, 4, 4), Src2DataSet: at(f.Source, 1, 8, 8),
+		Src2Tag:  at(f.Source, 1, 16, 8),
+		SrcReuse: at(f.Source, 2, 0, 4), SrcNoReuse: at(f.Source, 2, 4, 4),
+		Src2Reuse: at(f.Source, 3, 0, 4), Src2NoReuse: at(f.Source, 3, 4, 4),
+
+		DstEn: at(f.Result, 0, 0, 1), DstCacheHint: at(f.Result, 0, 4, 4), DstDataSet: at(f.Result, 0, 8, 8),
+		DstTag: at(f.Result, 0, 16, 8), DstL2BfrMode: at(f.Result, 0, 24, 1), DstBypassEOW: at(f.Result, 0, 25, 1),
+	}
+	for i := range Lanes {
+		out[CoeffEn.At(i)] = at(f.Kernel, 8+i, 0, 1)
+		out[CoeffCrH.At(i)] = at(f.Kernel, 8+i, 2, 2)
+		out[CoeffCacheHint.At(i)] = at(f.Kernel, 8+i, 4, 4)
+		out[CoeffDataSet.At(i)] = at(f.Kernel, 8+i, 8, 8)
+		out[CoeffTag.At(i)] = at(f.Kernel, 8+i, 16, 8)
+	}
+	out[StreamConfig.At(TableStream)] = at(f.Kernel, f.table, 0, 16)
+	out[StreamTag.At(TableStream)] = at(f.Kernel, f.table, 16, 8)
+	out[StreamSize.At(TableStream)] = at(f.Kernel, f.table+1, 6, 26)
+	out[TableBase] = at(f.Kernel, f.table+2+f.table%2, 6, 26)
+	for i, w := range cacheWords {
+		out[Cache.At(i)] = at(f.Cache, w, 0, 32)
+	}
+	for i := range 3 {
+		out[TagBar.At(i)] = at(f.Heads, headTag1+i, barBit, 5)
+		out[TagOn.At(i)] = at(f.Heads, headTag1+i, addressBit, 1)
+	}
+	f.placeTags(out)
+	if f.apart {
+		f.placeApart(out)
+	}
+	return out
+}
+
+// placeTags adds the places that depend on whether the tags of the system cache have words of their own.
+func (f *lateForm) placeTags(out map[Field]Place) {
+	out[SrcBase], out[Src2Base], out[DstBase] = at11(f.Source, 4, 6, 26), at11(f.Source, 10, 6, 26),
+		at11(f.Result, 2, 6, 26)
+	if !f.tags {
+		return
+	}
+	out[SrcBase], out[Src2Base], out[DstBase] = at11(f.Source, 6, 6, 26), at11(f.Source, 12, 6, 26),
+		at11(f.Result, 4, 6, 26)
+	out[SrcFmtMode], out[SrcInterleave], out[SrcForm20] = at11(f.Source, 28, 0, 4), at11(f.Source, 28, 4, 4),
+		at11(f.Source, 28, 8, 8)
+	out[Src2FmtMode], out[Src2Interleave], out[Src2Form20] = at11(f.Source, 29, 0, 4), at11(f.Source, 29, 4, 4),
+		at11(f.Source, 29, 8, 8)
+	out[DstFmtMode], out[DstInterleave], out[DstForm20] = at11(f.Result, 16, 0, 4), at11(f.Result, 16, 4, 4),
+		at11(f.Result, 16, 8, 8)
+	out[DstCmpVec] = at11(f.Result, 16, 28, 4)
+}
+
+// placeApart adds the places of the versions whose extents have words of their own. The element formats are in bits
+// that a public register map has; every recorded program has fp16, the default.
+func (f *lateForm) placeApart(out map[Field]Place) {
+	for word, x := range [...]Field{Win, Hin, Cin, Din, Wout, Hout, Cout, Dout} {
+		out[x] = at11(f.Common, 1+word, 0, 17)
+	}
+	for lane, x := range [...]Field{InFmt, In2Fmt, OutFmt} {
+		out[x] = Place{Block: f.Common, Bit: uint8(3 * lane), Width: 2, Source: publicMap}
+	}
+	out[NumGroups] = at11(f.Common, 9, 0, 13)
+	out[Kw], out[Kh], out[OCGSize] = at11(f.Common, 10, 0, 6), at11(f.Common, 10, 6, 6), at11(f.Common, 16, 0, 3)
+	out[BinaryPoint] = at11(f.NE, 1, 8, 6)
+	if f.network > 0 {
+		out[TaskNID] = at11(f.Common, 19, uint8(f.network), 8)
+	}
+}
+
+// placeLate assigns the rows their places in the versions after 11, and completes their codecs.
+func placeLate() {
+	for _, f := range lateForms {
+		apart := f.places()
+		for x := range table { // unexplained bits in which a version has a field
+			from := table[x].places[layoutV7]
+			if table[x].Known == Unknown && f.taken(from, apart) {
+				apart[Field(x)] = Place{}
+			}
+		}
+		placeRows(f.layout, apart, f.moves())
+		f.codec.number()
+		zero := f.Cache.first + cacheWords[cacheZero]
+		f.codec.form = packed{Codec: f.codec, finish: func(*Task) {}, zero: zero, with: f.Cache.first + cacheWords[0]}
+	}
+}
+
+// taken reports whether a field that leaves its word of version 7 has some of the bits of a place in it.
+func (f *lateForm) taken(from Place, apart map[Field]Place) bool {
+	for x, p := range apart {
+		was := table[x].places[layoutV7]
+		if was.Block == nil || was.Block != from.Block || was.Word != from.Word {
+			continue
+		}
+		if int(p.Bit) < int(from.Bit+from.Width) && int(from.Bit) < int(p.Bit+p.Width) {
+			return true
+		}
+	}
+	return false
+}
