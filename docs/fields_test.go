@@ -3,6 +3,7 @@ package docs
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/zinc-compiler/zinc/lower/td"
@@ -138,14 +139,19 @@ func placeV10(r *td.Row) string {
 // placeV11 returns where version 11 has a field: the register, or the word of the header, and the lowest bit where it
 // is another than in version 7; nothing if it does not have it.
 func placeV11(r *td.Row) string {
-	p, old := r.Place(td.V11), r.Place(td.V7)
+	return placeIn(r, td.V11)
+}
+
+// placeIn is placeV11 for another version of packed tasks.
+func placeIn(r *td.Row, c *td.Codec) string {
+	p, old := r.Place(c), r.Place(td.V7)
 	if p.Block == nil {
 		return ""
 	}
 	at := fmt.Sprintf("header %d", p.Word)
 	if addr, ok := p.Register(); ok {
 		at = fmt.Sprintf("%#06x", addr)
-	} else if p.Block == td.HeadsV11 {
+	} else if p.InHead() {
 		at = "head of its address"
 	}
 	if p.Bit != old.Bit || old.Block == nil {
@@ -163,7 +169,7 @@ func writeNewFields(w *bytes.Buffer) {
 	rows := td.Fields()
 	for i := range rows {
 		r := &rows[i]
-		if r.Place(td.V7).Block != nil || r.Array.Index > 0 {
+		if r.Place(td.V7).Block != nil || r.Place(td.V11).Block == nil || r.Array.Index > 0 {
 			continue
 		}
 		name, at := r.Name, placeV11(r)
@@ -171,6 +177,33 @@ func writeNewFields(w *bytes.Buffer) {
 			name, at = fmt.Sprintf("%s[0..%d]", r.Array.Name, n-1), at+", and the words after it"
 		}
 		row(w, "`"+name+"`", at, r.Place(td.V11).Bits(), kindOf(r), r.Known.String(), r.Doc, wordV10(r))
+	}
+}
+
+// writeLater prints where the versions after 11 have their fields, and the meaning of those that version 11 has not.
+func writeLater(w *bytes.Buffer) {
+	codecs := []*td.Codec{td.V8, td.V17, td.V19, td.V20}
+	head(w, "field", "version 8", "version 17", "version 19", "version 20", "meaning")
+	rows := td.Fields()
+	for i := range rows {
+		r := &rows[i]
+		if r.Known == td.Unknown || r.Array.Index > 0 || !slices.ContainsFunc(codecs, func(c *td.Codec) bool {
+			return r.Place(c).Block != nil
+		}) {
+			continue
+		}
+		cells := []string{"`" + r.Name + "`"}
+		if n := r.Array.Len; n > 0 {
+			cells[0] = fmt.Sprintf("`%s[0..%d]`", r.Array.Name, n-1)
+		}
+		for _, c := range codecs {
+			cells = append(cells, placeIn(r, c))
+		}
+		meaning := ""
+		if r.Place(td.V7).Block == nil && r.Place(td.V11).Block == nil {
+			meaning = r.Doc
+		}
+		row(w, append(cells, meaning)...)
 	}
 }
 

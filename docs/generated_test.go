@@ -27,6 +27,7 @@ var parts = []struct {
 }{
 	{"registers.md", "grades", writeGrades},
 	{"registers.md", "groups", writeGroups},
+	{"registers.md", "later", writeLater},
 	{"registers.md", "fields", writeFields},
 	{"registers.md", "blocks", writeBlocks},
 	{"registers.md", "new-fields", writeNewFields},

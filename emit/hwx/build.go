@@ -344,7 +344,7 @@ func (b *builder) program(i int) (*Program, error) {
 		p.FirstLess1, p.Mask = e.FirstWords-1, progMaskValue
 		p.Unknown840 = slices.Clone(programForms[b.img.Layout])
 	} else {
-		s, err := follow(b.img.Text, e.Offset, int(e.Tasks), nil)
+		s, err := b.form.follow(b.img.Text, e.Offset, int(e.Tasks), nil)
 		if err != nil {
 			return nil, &BuildError{Field: fmt.Sprintf("Procedures[%d]", i), Msg: err.Error()}
 		}

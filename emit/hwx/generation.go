@@ -12,15 +12,22 @@ import (
 // table for the tasks of any.
 func (f *File) Target() (*target.Table, error) { return TargetOf(f.Header.CPUSubtype) }
 
-// TargetOf returns the target of a CPU subtype.
+// TargetOf returns the target of a CPU subtype, or an error if zinc writes no programs for it.
 func TargetOf(subtype uint32) (*target.Table, error) {
-	if t := target.BySubtype(subtype); t != nil && t.TD != 0 {
+	t := target.BySubtype(subtype)
+	if t != nil && t.TD != 0 {
 		return t, nil
 	}
+	if formOf(subtype) != nil {
+		return nil, fmt.Errorf("zinc reads the tasks of CPU subtype %d (%s), and neither runs nor checks them yet", subtype,
+			t.Name)
+	}
 	var known []string
-	for _, name := range target.Compiled() {
-		if t, _ := target.Lookup(name); target.BySubtype(t.Subtype) == t {
-			known = append(known, fmt.Sprintf("%s (%d)", name, t.Subtype))
+	for i := range forms {
+		for _, t := range target.All {
+			if t.Version == forms[i].version && target.BySubtype(t.Subtype) == t {
+				known = append(known, fmt.Sprintf("%s (%d)", t.Name, t.Subtype))
+			}
 		}
 	}
 	return nil, fmt.Errorf("the tasks of CPU subtype %d are not decoded: only those of %s have a field table", subtype,
@@ -33,27 +40,43 @@ func (f *File) TaskVersion() (int, error) { return TaskVersion(f.Header.CPUSubty
 
 // TaskVersion returns the version of the descriptor of the tasks of a CPU subtype.
 func TaskVersion(subtype uint32) (int, error) {
-	t, err := TargetOf(subtype)
-	if err != nil {
-		return 0, err
+	if f := formOf(subtype); f != nil {
+		return f.version, nil
 	}
-	return t.TD, nil
+	_, err := TargetOf(subtype)
+	return 0, err
 }
 
 // form is what the version of the task descriptor decides about a container.
 type form struct {
 	version            int    // of the descriptor
 	program, procedure uint32 // flavours of the descriptors of programs
+	header             int    // least number of words of a task's header
 	head               uint64 // zero bytes before the first task
 	align              uint64 // of a task
 	mark               uint32 // word +0x868 of a packed program
+	// The words +0x860 of recorded packed programs, by the number of their tasks, and the notes after that of the time,
+	// as number and value.
+	orders []uint32
+	notes  [][2]uint32
 }
 
 // forms are the known forms.
 var forms = []form{
-	{version: 7, program: FlavorProgram, procedure: FlavorProcedure, align: TaskAlign},
-	{version: 11, program: FlavorPacked, procedure: FlavorPackedProcedure, head: packedHead,
-		align: packedTaskAlign, mark: 3},
+	{version: 7, program: FlavorProgram, procedure: FlavorProcedure, header: taskHeader, align: TaskAlign},
+	packedForm(11, 8, 3, []uint32{1: 0x11, 2: 0x15, 3: 0x30}),
+	packedForm(8, 8, 5, []uint32{1: 0x10, 2: 0x13}),
+	packedForm(17, 9, 4, []uint32{1: 0x10, 2: 0x12}, lateNote),
+	packedForm(19, 9, 4, []uint32{1: 0x10, 2: 0x12}, lateNote),
+	packedForm(20, 9, 4, []uint32{1: 0x10, 2: 0x12}, lateNote),
+}
+
+// lateNote is a note of every recorded program from h16 on: 10,000 as fp32, of which no source says the meaning.
+var lateNote = [2]uint32{7, 0x461c4000}
+
+func packedForm(version, header int, mark uint32, orders []uint32, notes ...[2]uint32) form {
+	return form{version: version, program: FlavorPacked, procedure: FlavorPackedProcedure, header: header,
+		head: packedHead, align: packedTaskAlign, mark: mark, orders: orders, notes: notes}
 }
 
 // formOf returns the form of the containers of a CPU subtype, or nil if it is not known.

@@ -55,11 +55,8 @@ const (
 // packedHead is the number of zero bytes before the first task of a packed stream.
 const packedHead = 0x10
 
-// packedTaskAlign is the alignment of a task in a packed stream, and packedHeader the least number of its words.
-const (
-	packedTaskAlign = 0x10
-	packedHeader    = 8
-)
+// packedTaskAlign is the alignment of a task in a packed stream.
+const packedTaskAlign = 0x10
 
 // packedSeen are the words of a packed program that are the same in every recorded one, by offset.
 var packedSeen = map[int]uint32{0x820: 4, 0x838: 0xffffffff, 0x83c: 0xffffffff, 0x844: progMaskValue}
@@ -153,20 +150,20 @@ type stream struct {
 }
 
 // packedTask returns the words of the task at a byte offset of the text.
-func packedTask(text []byte, off uint64) (words int, err error) {
-	if off > uint64(len(text)) || uint64(len(text))-off < 4*packedHeader {
+func (f *form) packedTask(text []byte, off uint64) (words int, err error) {
+	if off > uint64(len(text)) || uint64(len(text))-off < 4*uint64(f.header) {
 		return 0, fmt.Errorf("at %#x runs past the text (%#x bytes)", off, len(text))
 	}
 	words = int(le.Uint32(text[off:]) >> 16 & 0x7ff)
-	if words < packedHeader || 4*uint64(words) > uint64(len(text))-off {
-		return 0, fmt.Errorf("at %#x has %d words, want %d to %d, the end of the text", off, words, packedHeader,
+	if words < f.header || 4*uint64(words) > uint64(len(text))-off {
+		return 0, fmt.Errorf("at %#x has %d words, want %d to %d, the end of the text", off, words, f.header,
 			(uint64(len(text))-off)/4)
 	}
 	return words, nil
 }
 
 // follow walks the tasks of a packed stream from the first one, which is at byte off of the text.
-func follow(text []byte, off uint64, tasks int, seen map[uint64]bool) (s stream, err error) {
+func (f *form) follow(text []byte, off uint64, tasks int, seen map[uint64]bool) (s stream, err error) {
 	for i := range tasks {
 		switch {
 		case off%packedTaskAlign != 0:
@@ -174,7 +171,7 @@ func follow(text []byte, off uint64, tasks int, seen map[uint64]bool) (s stream,
 		case seen[off]:
 			return s, fmt.Errorf("task %d at %#x is in two procedures", i, off)
 		}
-		words, err := packedTask(text, off)
+		words, err := f.packedTask(text, off)
 		if err != nil {
 			return s, fmt.Errorf("task %d %w", i, err)
 		}
@@ -182,7 +179,7 @@ func follow(text []byte, off uint64, tasks int, seen map[uint64]bool) (s stream,
 			seen[off] = true
 		}
 		task := text[off : off+4*uint64(words)]
-		if err := checkPacked(task); err != nil {
+		if err := f.checkPacked(task); err != nil {
 			return s, fmt.Errorf("task %d at %#x: %w", i, off, err)
 		}
 		if i == 0 {
@@ -196,10 +193,10 @@ func follow(text []byte, off uint64, tasks int, seen map[uint64]bool) (s stream,
 }
 
 // checkPacked checks that the records of a packed task end with the task.
-func checkPacked(task []byte) error {
+func (f *form) checkPacked(task []byte) error {
 	word := func(i int) uint32 { return le.Uint32(task[4*i:]) }
-	words, p := len(task)/4, packedHeader
-	if word(packedHeader-1)&3 == 3 {
+	words, p := len(task)/4, f.header
+	if word(f.header-1)&3 == 3 {
 		p++
 	}
 	for p < words {
@@ -219,31 +216,32 @@ func checkPacked(task []byte) error {
 	return nil
 }
 
-// recordedOrder are the words at +0x860 of recorded programs, by the number of their tasks.
-var recordedOrder = []uint32{1: 0x11, 2: 0x15, 3: 0x30}
-
-// order returns the word at +0x860, which depends on more than the number of tasks (0x23 and 0x30 of three). Beyond
-// the recorded numbers it is 0x11 for each task but one, as in a program of seven; modelled.
-func order(tasks uint32) uint32 {
-	if int(tasks) < len(recordedOrder) {
-		return recordedOrder[tasks]
+// order returns the word at +0x860, which depends on more than the number of tasks: it is the first of the recorded
+// ones (0x23 and 0x30 of three tasks of h14). Beyond the recorded numbers it is 0x11 for each task but one, as in a
+// program of seven; modelled.
+func (f *form) order(tasks uint32) uint32 {
+	if int(tasks) < len(f.orders) {
+		return f.orders[tasks]
 	}
 	return 0x11 * (tasks - 1)
 }
 
 // newPacked returns the state of a program whose stream begins at byte from of the text.
 func (f *form) newPacked(from uint64, s stream, tasks uint32, scratch uint64) Packed {
-	w := make(Packed, (packedNote+noteSize-progFirst)/4)
+	w := make(Packed, (packedNote+noteSize*(1+len(f.notes))-progFirst)/4)
 	for off, v := range packedSeen {
 		w.set(off, v)
 	}
 	w.set(packedWords, uint32((s.end-from)/4))
 	w.set(packedTasks, tasks)
 	w.set(packedScratch, uint32(scratch))
-	w.set(packedOrder, order(tasks))
+	w.set(packedOrder, f.order(tasks))
 	w.set(packedMark, f.mark)
-	w.set(packedNotes, 1)
+	w.set(packedNotes, uint32(1+len(f.notes)))
 	copy(w[w.note(0):], Packed{noteTime, 8, s.time, 0})
+	for i, n := range f.notes {
+		copy(w[w.note(1+i):], Packed{n[0], 8, n[1], 0})
+	}
 	return w
 }
 
@@ -253,7 +251,7 @@ func (v *validator) packed(p *Procedure, text []byte, off uint64, seen map[uint6
 		v.rule(false, "procedure %q: the stream at %#x does not begin with %#x zero bytes", p.Name, off, packedHead)
 		return
 	}
-	s, err := follow(text, off, p.Tasks, seen)
+	s, err := formOf(v.f.Header.CPUSubtype).follow(text, off, p.Tasks, seen)
 	v.rule(err == nil, "procedure %q: %w", p.Name, err)
 	end := off - packedHead + 4*uint64(p.Program.Packed.words())
 	v.rule(err != nil || p.Tasks > 0 && s.end == end,

@@ -117,53 +117,63 @@ func TestPackedFaults(t *testing.T) {
 	}
 }
 
-// TestRecordedPackedPrograms builds a container around the recorded tasks, surfaces and constants of every case of h14.
-// Text and constants must be where the current compiler put them, and the descriptor must have its size and words.
+// TestRecordedPackedPrograms builds a container around the recorded tasks, surfaces and constants of every case of h14
+// to h18. Text and constants must be where the current compiler put them, and the descriptor must have its size and
+// words.
 func TestRecordedPackedPrograms(t *testing.T) {
-	paths, err := filepath.Glob(filepath.Join(shareddir.Find(t), "oracles", "h14", "*.json"))
-	if err != nil || len(paths) == 0 {
-		t.Fatalf("no recorded cases: %v", err)
+	for _, of := range []struct {
+		tab   *target.Table
+		least int // cases whose addresses are recorded
+	}{{target.H14, 40}, {target.H15, 3}, {target.H16, 5}, {target.H17, 6}, {target.H18, 6}} {
+		paths, err := filepath.Glob(filepath.Join(shareddir.Find(t), "oracles", of.tab.Name, "*.json"))
+		if err != nil || len(paths) == 0 {
+			t.Fatalf("no recorded cases: %v", err)
+		}
+		scored := 0
+		for _, path := range paths {
+			t.Run(of.tab.Name+"/"+strings.TrimSuffix(filepath.Base(path), ".json"), func(t *testing.T) {
+				b, err := os.ReadFile(path)
+				if err != nil {
+					t.Fatal(err)
+				}
+				var r recorded
+				if err := json.Unmarshal(b, &r); err != nil {
+					t.Fatal(err)
+				}
+				if r.Program.Text == 0 {
+					t.Skip("the addresses of this case are not recorded")
+				}
+				scored++
+				r.packedProgram(t, of.tab)
+			})
+		}
+		if scored < of.least {
+			t.Errorf("%d of %d cases of %s have addresses, want at least %d", scored, len(paths), of.tab.Name, of.least)
+		}
 	}
-	scored := 0
-	for _, path := range paths {
-		t.Run(strings.TrimSuffix(filepath.Base(path), ".json"), func(t *testing.T) {
-			b, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			var r recorded
-			if err := json.Unmarshal(b, &r); err != nil {
-				t.Fatal(err)
-			}
-			if r.Program.Text == 0 {
-				t.Skip("the addresses of this case are not recorded")
-			}
-			scored++
-			img := r.packedImage()
-			_, addrs, file := build(t, img)
-			if addrs.Text != uint64(r.Program.Text) || addrs.Constants != uint64(r.Program.Constants) {
-				t.Errorf("text at %#x, constants at %#x; recorded %#x and %#x", addrs.Text, addrs.Constants,
-					r.Program.Text, r.Program.Constants)
-			}
-			at := offsetOf(t, file, hwx.CmdThread, hwx.FlavorPacked)
-			word := func(off int) uint32 { return binary.LittleEndian.Uint32(file[at+off:]) }
-			if word(4) != uint32(r.Program.Size) || word(0x824) != r.Program.Words || word(0x880) != r.Program.Time {
-				t.Errorf("program of %#x bytes, %d words, time %d; recorded %#x, %d, %d", word(4), word(0x824),
-					word(0x880), r.Program.Size, r.Program.Words, r.Program.Time)
-			}
-			// The third program of three tasks that is recorded has 0x23.
-			if r.Program.Order != 0 && r.Program.Tasks < 3 && word(0x860) != r.Program.Order {
-				t.Errorf("+0x860 is %#x, recorded %#x", word(0x860), r.Program.Order)
-			}
-		})
+}
+
+// packedProgram builds the container of a recorded program and compares its descriptor with the recorded one.
+func (r *recorded) packedProgram(t *testing.T, tab *target.Table) {
+	_, addrs, file := build(t, r.packedImage(tab))
+	if addrs.Text != uint64(r.Program.Text) || addrs.Constants != uint64(r.Program.Constants) {
+		t.Errorf("text at %#x, constants at %#x; recorded %#x and %#x", addrs.Text, addrs.Constants,
+			r.Program.Text, r.Program.Constants)
 	}
-	if scored < 40 {
-		t.Errorf("%d of %d cases have addresses, want at least 40", scored, len(paths))
+	at := offsetOf(t, file, hwx.CmdThread, hwx.FlavorPacked)
+	word := func(off int) uint32 { return binary.LittleEndian.Uint32(file[at+off:]) }
+	if word(4) != uint32(r.Program.Size) || word(0x824) != r.Program.Words || word(0x880) != r.Program.Time {
+		t.Errorf("program of %#x bytes, %d words, time %d; recorded %#x, %d, %d", word(4), word(0x824),
+			word(0x880), r.Program.Size, r.Program.Words, r.Program.Time)
+	}
+	// The third program of three tasks that is recorded has 0x23.
+	if r.Program.Order != 0 && r.Program.Tasks < 3 && word(0x860) != r.Program.Order {
+		t.Errorf("+0x860 is %#x, recorded %#x", word(0x860), r.Program.Order)
 	}
 }
 
 // packedImage returns an image around the recorded tasks, which are packed.
-func (r *recorded) packedImage() *hwx.Image {
+func (r *recorded) packedImage(tab *target.Table) *hwx.Image {
 	text := make([]byte, 16)
 	for _, t := range r.Tasks {
 		text = append(text, make([]byte, (16-len(text)%16)%16)...)
@@ -176,7 +186,7 @@ func (r *recorded) packedImage() *hwx.Image {
 			}
 		}
 	}
-	return &hwx.Image{CPUSubtype: target.H14.Subtype, Text: text, Constants: [][]byte{make([]byte, r.Constants.Size)},
+	return &hwx.Image{CPUSubtype: tab.Subtype, Text: text, Constants: [][]byte{make([]byte, r.Constants.Size)},
 		Surfaces: r.surfaces(), Procedures: []hwx.Entry{{Name: "main", Offset: 16,
 			FirstWords: uint32(r.Tasks[0].Header[0]) >> 16, Tasks: r.Program.Tasks,
 			Bars: map[int]hwx.BarRef{0: {Kind: hwx.BarText}, 1: {Kind: hwx.BarConstants}}}}}

@@ -322,7 +322,7 @@ func registerOf(p td.Place) string {
 	switch addr, ok := p.Register(); {
 	case ok:
 		return fmt.Sprintf("%#07x", addr) // as in docs/registers.md
-	case p.Block == td.HeadsV11:
+	case p.InHead():
 		return "head"
 	}
 	return fmt.Sprintf("header %d", p.Word)

@@ -41,10 +41,11 @@ func (p packed) spans(t *Task) (spans []Span) {
 	var regs []uint32
 	for _, b := range p.Blocks[1:] {
 		regs = regs[:0]
-		for w := range b.Words {
-			addr := b.Base + 4*uint32(w)
-			if p.kept[b.first+w] || p.with > 0 && b.first+w == p.zero && ws[p.with] != 0 || ws[b.first+w] != p.defaults[b.first+w] && !p.addressed[b.first+w] {
-				regs = append(regs, addr)
+		for i := range b.Words {
+			w := b.first + i
+			always := p.kept[w] || p.with > 0 && w == p.zero && ws[p.with] != 0
+			if always || ws[w] != p.defaults[w] && !p.addressed[w] {
+				regs = append(regs, b.Base+4*uint32(i))
 			}
 		}
 		spans = groups(spans, regs)

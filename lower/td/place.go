@@ -2,6 +2,7 @@ package td
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 )
 
@@ -32,6 +33,11 @@ func (p Place) Register() (uint32, bool) { return p.Addr(), !p.Block.Header }
 
 // Addr returns the byte address of the place's register; in a header, the byte offset of the word.
 func (p Place) Addr() uint32 { return p.Block.Base + 4*uint32(p.Word) }
+
+// InHead reports whether the place is in the head of a record with an address.
+func (p Place) InHead() bool {
+	return slices.ContainsFunc(Codecs, func(c *Codec) bool { return p.Block != nil && c.Heads == p.Block })
+}
 
 // Offset returns the byte offset of the place's word in the image of a version that has one.
 func (p Place) Offset() int { return p.Block.Image() + 4*p.Word }

@@ -65,7 +65,7 @@ func late(f lateForm) *Codec {
 	f.Result = &Block{Name: "TileDMADst", Base: 0x5100, Words: f.result, Doc: "tile DMA destination"}
 	f.Cache = &Block{Name: "CacheDMA", Base: 0x5900, Words: f.cache, Doc: "cache DMA, of a chain's last task"}
 	f.Heads = &Block{Name: "Address", Words: heads, Header: true,
-		Doc: "heads of the records with the addresses of kernel, sources and result, and with the tags of the system cache"}
+		Doc: "heads of the records with the addresses of kernel, sources and result, and of those with tags"}
 	f.codec = &Codec{
 		Version: f.version, Name: codecName(f.version), Align: 0x10, Lead: 0x10, layout: f.layout, header: f.header,
 		Blocks: []*Block{f.Header, f.Kernel, f.Common, f.Source, f.L2, f.PE, f.NE, f.Result, f.Cache}, Heads: f.Heads,
@@ -116,8 +116,8 @@ func (f *lateForm) defaults() (values map[uint32]uint32, always []uint32) {
 		return values, []uint32{0x0000, 0x0014, 0x002c, 0x003c}
 	}
 	for addr, v := range map[uint32]uint32{
-		0x0000: 0x92, 0x0004: 256, 0x0010: 1, 0x0014: 256, 0x0020: 1, 0x0024: 1, 0x0028: 0x5000a041, 0x002c: Word20Value,
-		0x0030: 0x10000, 0x0040: 3,
+		0x0000: 0x92, 0x0004: 256, 0x0010: 1, 0x0014: 256, 0x0020: 1, 0x0024: 1, 0x0028: 0x5000a041,
+		0x002c: Word20Value, 0x0030: 0x10000, 0x0040: 3,
 	} {
 		values[addr] = v
 	}

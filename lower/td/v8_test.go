@@ -83,8 +83,8 @@ func TestWhatLaterVersionsRead(t *testing.T) {
 	}
 }
 
-// FuzzDecodeLater checks that no section makes the decoders of later versions panic, and that what they read is what the
-// encoders write.
+// FuzzDecodeLater checks that no section makes the decoders of later versions panic, and that what they read is what
+// the encoders write.
 func FuzzDecodeLater(f *testing.F) {
 	for i := range laterCodecs {
 		f.Add(make([]byte, 64), V8.Lead, uint8(i))

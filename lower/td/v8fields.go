@@ -162,6 +162,9 @@ func (f *lateForm) placeTags(out map[Field]Place) {
 	out[DstCmpVec] = at11(f.Result, 16, 28, 4)
 }
 
+// publicMap17 is the source of a place that no recorded program shows.
+const publicMap17 = "public register map of h17"
+
 // placeApart adds the places of the versions whose extents have words of their own. The element formats are in bits
 // that a public register map has; every recorded program has fp16, the default.
 func (f *lateForm) placeApart(out map[Field]Place) {
@@ -169,7 +172,7 @@ func (f *lateForm) placeApart(out map[Field]Place) {
 		out[x] = at11(f.Common, 1+word, 0, 17)
 	}
 	for lane, x := range [...]Field{InFmt, In2Fmt, OutFmt} {
-		out[x] = Place{Block: f.Common, Bit: uint8(3 * lane), Width: 2, Source: publicMap}
+		out[x] = Place{Block: f.Common, Bit: uint8(3 * lane), Width: 2, Source: publicMap17}
 	}
 	out[NumGroups] = at11(f.Common, 9, 0, 13)
 	out[Kw], out[Kh], out[OCGSize] = at11(f.Common, 10, 0, 6), at11(f.Common, 10, 6, 6), at11(f.Common, 16, 0, 3)
