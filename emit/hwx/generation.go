@@ -19,8 +19,8 @@ func TargetOf(subtype uint32) (*target.Table, error) {
 		return t, nil
 	}
 	if formOf(subtype) != nil {
-		return nil, fmt.Errorf("zinc reads the tasks of CPU subtype %d (%s), and neither runs nor checks them yet", subtype,
-			t.Name)
+		return nil, fmt.Errorf("zinc reads the tasks of CPU subtype %d (%s), and neither runs nor checks them yet",
+			subtype, t.Name)
 	}
 	var known []string
 	for i := range forms {

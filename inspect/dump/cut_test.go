@@ -270,8 +270,8 @@ func TestTasksWithoutFieldTableArePrintedAsWords(t *testing.T) {
 	b[8] = byte(target.H18g.Subtype)
 	ok, out, errs := dumped(t, b)
 	if !ok || !strings.Contains(out,
-		"the tasks of CPU subtype 11 are not decoded: only those of h13 (4), h14 (5), h15 (6), h16 (7), h17 (9), h18 (10) "+
-			"have a field table; its words:\n") ||
+		"the tasks of CPU subtype 11 are not decoded: only those of h13 (4), h14 (5), h15 (6), h16 (7), h17 (9), h18 "+
+			"(10) have a field table; its words:\n") ||
 		!strings.Contains(out, "\n00004000  00000000 ") || !strings.Contains(out, "tiles of K") {
 		t.Errorf("ok is %v\n%s%s", ok, out, errs)
 	}
