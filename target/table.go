@@ -44,6 +44,10 @@ type Table struct {
 	FoldsSmall    bool `doc:"a small image is folded as far as units go, however short its sums"`
 	TablesInLanes bool `doc:"every lane in use reads a lookup table, instead of a stream of its own"`
 
+	// WidthSliceEnd and FlushesProducts are of the arithmetic that Arithmetic names.
+	WidthSliceEnd   int  `doc:"magnitude from which a slice of the width is infinite, 0 for none"`
+	FlushesProducts bool `doc:"products read subnormal operands as 0"`
+
 	Arithmetic  string   `doc:"numerics mode of the engine"` // as zinc run --numerics names it
 	CostOf      string   `doc:"chip whose published times the estimates are fitted to"`
 	StreamForms []string `doc:"compressed forms that reach the engine as stored"` // or StreamAll

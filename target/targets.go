@@ -13,6 +13,7 @@ var H13 = &Table{
 	KernelBytes: 64 << 10, KernelStream: 16 << 20, StreamPixels: 128,
 	Cores: 16, SurfaceAlign: 64,
 	FoldsSmall: true, TablesInLanes: true,
+	WidthSliceEnd: 4096, FlushesProducts: true,
 	Arithmetic:  "ane",
 	CostOf:      "M1",
 	StreamForms: []string{"palette4", "palette8", "sparse"},
@@ -65,7 +66,7 @@ var (
 		t.ConstantSegments = true
 		t.Subtype, t.Version = 7, 17
 		t.MaxWidth, t.MaxHeight = 65536, 65536
-		t.Arithmetic = "ane-fixed"
+		t.Arithmetic, t.WidthSliceEnd, t.FlushesProducts = "ane-fixed", 0, false
 		t.StateMultiple = 32
 		t.StreamForms = []string{StreamAll}
 		t.CostOf, t.Programs, t.Tasks = "M4", 8, 8

@@ -3,11 +3,13 @@ package lint
 import (
 	"cmp"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/zinc-compiler/zinc/analysis/lint/interval"
 	"github.com/zinc-compiler/zinc/analysis/lint/witness"
 	"github.com/zinc-compiler/zinc/ir"
+	"github.com/zinc-compiler/zinc/target"
 )
 
 // Rule is one kind of cliff.
@@ -17,6 +19,8 @@ type Rule struct {
 	Doc, Why, Source, Instead string
 	// By is the kind of run that shows it, BySimulator or ByANE. Holds states the targets.
 	By, Holds string
+	// on reports whether a target has what the rule is about, nil for every target.
+	on func(*target.Table) bool
 
 	// ops are the operations it looks at, nil for all.
 	ops []*ir.Operation
@@ -32,17 +36,42 @@ const (
 	recorded = "recorded programs of the vendor's compiler"
 )
 
-// Texts of Rule.Holds. Targets whose arithmetic was not measured are assumed to be like h13.
+// Texts of Rule.Holds. Targets whose arithmetic was not measured are assumed to be like the M1's.
 const (
-	everywhere  = "every target, on the engine and on the CPU"
-	engineFP16  = "every target, on the engine"
-	likeH13     = "h13, where it was measured; assumed for other targets (modelled)"
-	asRecorded  = "h13 and h13g, whose tables these are; assumed for other targets (modelled)"
-	zincsOwn    = "every target, by the order in which zinc writes the sums (modelled)"
-	widthSliceH = "h13, where it was measured on slices of the vendor's compiler; assumed for other targets " +
-		"(modelled). Zinc's own slices are views that the next task reads from another start, and it is not known " +
-		"whether such a read goes through the copy"
+	everywhere = "every target, on the engine and on the CPU"
+	engineFP16 = "every target, on the engine"
+	zincsOwn   = "every target, by the order in which zinc writes the sums (modelled)"
 )
+
+// Those that name the target of the M1, which was measured.
+var (
+	likeM1      = of("M1", false) + ", where it was measured; assumed for other targets (modelled)"
+	asRecorded  = of("M1", true) + ", whose tables these are; assumed for other targets (modelled)"
+	widthSliceH = of("M1", false) + ", where it was measured on slices of the vendor's compiler; assumed for " +
+		"other targets whose table has it (zinc targets; modelled). Zinc's own slices are views that the next task " +
+		"reads from another start, and it is not known whether such a read goes through the copy"
+	productsH = of("M1", false) + ", where it was measured; assumed for other targets whose table has it (zinc " +
+		"targets; modelled)"
+)
+
+// of returns the target of a chip, with the targets of the same descriptors if all is set.
+func of(chip string, all bool) string {
+	tab, err := target.Lookup(chip)
+	if err != nil {
+		panic(err) // the table of chips is wrong
+	}
+	names := []string{}
+	for _, t := range target.All {
+		if t == tab || all && t.Version == tab.Version {
+			names = append(names, t.Name)
+		}
+	}
+	return strings.Join(names, " and ")
+}
+
+func slicesEnd(t *target.Table) bool { return t.WidthSliceEnd > 0 }
+
+func flushesProducts(t *target.Table) bool { return t.FlushesProducts }
 
 // site is a statement that is being judged.
 type site struct {

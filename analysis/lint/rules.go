@@ -21,7 +21,7 @@ var Rules = []Rule{
 			"fp16, into infinity; 32752 is the largest that passes.",
 		Instead: "Divide weight and bias by a power of two and keep the values scaled until they are normalised or " +
 			"clipped; a factor directly after the product is folded back into the weights.",
-		By: witness.BySimulator, Holds: likeH13,
+		By: witness.BySimulator, Holds: likeM1,
 	},
 	{
 		Name: "fp16-overflow", check: checkOverflow, Source: fromIEEE,
@@ -37,7 +37,7 @@ var Rules = []Rule{
 		Why: "Such a slice is a fixed-point copy that multiplies by 16: 4094 4094 survives, 4095 rounds to 4096, " +
 			"and from there on the result is infinity. Slices of other axes do not.",
 		Instead: "Slice another axis (transpose first), or scale the values below 4095 before the slice.",
-		By:      witness.ByANE, Holds: widthSliceH,
+		By:      witness.ByANE, Holds: widthSliceH, on: slicesEnd,
 	},
 	{
 		Name: "exp-overflow", ops: []*ir.Operation{ir.OpExp, ir.OpExp2}, check: checkExp, Source: measured,
@@ -83,7 +83,7 @@ var Rules = []Rule{
 		Why: "The engine's result for log(+0) is -45440. An epsilon below 6e-8 is " +
 			"0 in fp16 and does not help.",
 		Instead: "Use an epsilon of at least 6.1e-5, the least normal fp16 number, or clip x from below.",
-		By:      witness.BySimulator, Holds: likeH13,
+		By:      witness.BySimulator, Holds: likeM1,
 	},
 	{
 		Name: "nan-to-zero", ops: []*ir.Operation{ir.OpSqrt, ir.OpRsqrt, ir.OpLog}, check: checkNegative,
@@ -93,7 +93,7 @@ var Rules = []Rule{
 			"which hides the mistake.",
 		Instead: "Clip the argument at 0 from below (maximum with a small positive number), or take its " +
 			"absolute value.",
-		By: witness.BySimulator, Holds: likeH13,
+		By: witness.BySimulator, Holds: likeM1,
 	},
 	{
 		Name: "constant-not-finite", ops: []*ir.Operation{ir.OpAdd, ir.OpSub, ir.OpMul, ir.OpRealDiv, ir.OpMaximum,
@@ -104,7 +104,7 @@ var Rules = []Rule{
 			"NaN.",
 		Instead: "Replace NaN with the intended number; mask by adding -10000 or with select instead of a " +
 			"product with infinity.",
-		By: witness.BySimulator, Holds: likeH13,
+		By: witness.BySimulator, Holds: likeM1,
 	},
 	{
 		Name: "subnormal-flushed", ops: []*ir.Operation{ir.OpConv, ir.OpLinear, ir.OpMatMul}, check: checkSubnormal,
@@ -114,7 +114,7 @@ var Rules = []Rule{
 		Why: "The multiply-accumulate reads subnormal fp16 operands as 0.",
 		Instead: "Multiply the small operand by a power of two before the product and divide after it, or fold " +
 			"the factor into the other operand.",
-		By: witness.BySimulator, Holds: likeH13,
+		By: witness.BySimulator, Holds: productsH, on: flushesProducts,
 	},
 	{
 		Name: normalisedRowFlushed, ops: []*ir.Operation{ir.OpConv, ir.OpLinear, ir.OpMatMul},
@@ -127,7 +127,7 @@ var Rules = []Rule{
 			"straight into a matmul, and no other.",
 		Instead: "Divide by the sum after the product, or multiply the row by a power of two before the product and " +
 			"divide after it.",
-		By: witness.BySimulator, Holds: likeH13,
+		By: witness.BySimulator, Holds: productsH, on: flushesProducts,
 	},
 	{
 		Name: "epsilon-lost", ops: []*ir.Operation{ir.OpRsqrt, ir.OpLog, ir.OpLayerNorm}, check: checkEpsilon,
@@ -153,7 +153,7 @@ var Rules = []Rule{
 		Why: "The engine drops the sign of zero: 1/-0 is +infinity where the result in IEEE arithmetic is " +
 			"-infinity.",
 		Instead: "Divide by the negated value, kept above 0 by an epsilon, and negate the quotient.",
-		By:      witness.BySimulator, Holds: likeH13,
+		By:      witness.BySimulator, Holds: likeM1,
 	},
 	{
 		Name: "cancellation", ops: []*ir.Operation{ir.OpSub}, check: checkCancellation, Source: fromIEEE,

@@ -16,6 +16,7 @@ import (
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/runtime/sim"
 	"github.com/zinc-compiler/zinc/runtime/sim/interp"
+	"github.com/zinc-compiler/zinc/target"
 )
 
 // DefaultWork is the budget of a search for which none is set.
@@ -52,6 +53,14 @@ func (o *Options) work() int64 {
 		return DefaultWork
 	}
 	return o.Work
+}
+
+// table returns the target that is judged for.
+func (o *Options) table() *target.Table {
+	if t, err := target.Lookup(o.Target); err == nil {
+		return t
+	}
+	return o.Compile.Target
 }
 
 // UnitKey identifies a statement across targets: by its place in the text, or else by its first result.
@@ -270,6 +279,7 @@ func judgeOne(f *compile.Function, o *Options) (*judged, error) {
 	}
 	found, unjudged := suspects(a)
 	found = withoutScaled(found, f.Placed)
+	found = slices.DeleteFunc(found, func(p *suspect) bool { return p.rule.on != nil && !p.rule.on(o.table()) })
 	out.Statements, out.Unjudged = len(a.ops), unjudged
 	seen := map[string]bool{}
 	for _, op := range sound.ops {

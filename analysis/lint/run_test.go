@@ -112,6 +112,31 @@ func TestStatementsOnTheCPUOfTheTargetHaveNoEngineRules(t *testing.T) {
 	}
 }
 
+// TestRulesHoldForTargetsWhoseTableHasTheirSubject checks a slice that is infinite from 4096 on and a product of
+// subnormal weights, on engines that have such a limit and on later ones.
+func TestRulesHoldForTargetsWhoseTableHasTheirSubject(t *testing.T) {
+	const text = `program(1.3)
+{
+    func main<ios18>(tensor<fp16, [1, 2, 4, 8]> x) {
+            tensor<fp16, [1, 2, 4, 7]> s = slice_by_index(x = x, begin = tensor<int32, [4]>([0, 0, 0, 1]), end = ` +
+		`tensor<int32, [4]>([1, 2, 4, 8]))[name = string("s")];
+            tensor<fp16, [1, 1, 4, 7]> y = conv(x = s, weight = tensor<fp16, [1, 2, 1, 1]>([0x1p-16, 0x1p-17]))` +
+		`[name = string("y")];
+        } -> (y);
+}
+`
+	for name, want := range map[string]bool{"": true, "h14": true, "h16": false, "h17s": false, "h18g": false} {
+		b := string(report(t, text, func(o *Options) {
+			o.Target, o.Ranges = name, map[string]Interval{"x": interval.Span(0, 10000)}
+		}))
+		for _, rule := range []string{"width-slice-4096", "subnormal-flushed"} {
+			if strings.Contains(b, rule) != want {
+				t.Errorf("%s on %q, want %v: %s", rule, name, want, b)
+			}
+		}
+	}
+}
+
 func TestWrongRangesAreRefused(t *testing.T) {
 	for name, ranges := range map[string]map[string]Interval{
 		`unknown input "w" in the ranges`: {"w": interval.Span(0, 1)},

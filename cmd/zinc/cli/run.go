@@ -91,8 +91,8 @@ func (e *engineFlags) register(f *pflag.FlagSet) {
 		"whole stack; direct, the engine without the layers above it; or interp, the "+
 		"reference interpreter (models only)")
 	f.Var(newArithmetic(&e.numerics), "numerics", "arithmetic on the engine: ane, as the target's "+
-		"engine computes; ane-wide, as h13's does, with sums of products in fp32 (faster); ane-fixed, as those of "+
-		"h16 and later do; or ieee, fp16 storage with fp32 arithmetic")
+		"engine computes; ane-wide, as h13's does, with sums of products in fp32 (faster); ane-fixed, as later "+
+		"engines do (from h16 on); or ieee, fp16 storage with fp32 arithmetic")
 }
 
 // traceFlags are the files of traces.
