@@ -13,10 +13,10 @@ const (
 	// unitCycles is the time in which a work unit of one channel comes from L2. Recorded products of one output on a
 	// core, of 749 columns and 128 terms, leave 1.9 to 3.7.
 	unitCycles = 2
-	// bytePixel is the time of an element of a table from bytes to bytes. Case logical_not_1x1x375x375 and
-	// case logical_not_1x1x749x375 leave 2.92 to 3.04; a copy of bytes takes that of its transfers
-	// (case candidate_transpose_bool_1x375x375_021).
-	bytePixel = 3
+	// tableElements is the number of elements of a channel that a core looks up in a cycle.
+	// Case logical_not_1x1x375x375 and case logical_not_1x1x749x375 leave 7.9 to 8.2,
+	// case chain_pair_ln_gelu_d256_s64 less than 11.5.
+	tableElements = 8
 	// fetchBytes is one fetch of a patch. Recorded sums and tables of 1x1 images with 64
 	// to 4096 channels leave 150 to 154; a recorded product of 16384 leaves 152.
 	fetchBytes = 152

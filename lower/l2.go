@@ -535,7 +535,10 @@ func (c *schedule) toL2(r *resident, u *use) {
 	case (ext[axH] == 1 || o.broadcast[axH]) && !pair && !o.buf.layout.stacked():
 		p.stride[axH] = p.stride[axD] // of a single row
 	}
-	if (ext[axC] == 1 || o.broadcast[axC]) && !swapped && o.buf.spacing == 0 {
+	// A pass reads the channels that a planar task has written as rows of one (case chain_pair_ln_gelu_d256_s64).
+	w := r.writer()
+	asRows := u.role == source1 && d.does(td.NEPass) && ext[axH] > 1 && w.pe != nil && w.dst.ext[axC] > 1
+	if (ext[axC] == 1 || o.broadcast[axC]) && !swapped && o.buf.spacing == 0 && !asRows {
 		one := p.stride[axH] // of a single channel
 		if one == r.pack {
 			one = r.bare

@@ -8,7 +8,8 @@ import "github.com/zinc-compiler/zinc/lower/td"
 func (c *schedule) times() {
 	for _, d := range c.drafts {
 		work := max(d.moved()+d.groupWork(), d.fetched()*fetchBytes, d.foldedWork(), d.patchWork())
-		time := max(work*bytesNumerator/bytesDenominator, d.multiplyCycles()/cyclesPerMicrosecond)
+		cycles := max(d.multiplyCycles(), d.tableCycles())
+		time := max(work*bytesNumerator/bytesDenominator, cycles/cyclesPerMicrosecond)
 		d.time = min(time, 1<<16-1)
 	}
 }
@@ -30,11 +31,19 @@ func (d *draft) multiplyCycles() int64 {
 	return units * d.groups() * d.src[0].ext[axC] * d.window.kw * d.window.kh * lanes / 2
 }
 
-// moved is the number of bytes that the DMA of the task moves, or the bytes of that time.
-func (d *draft) moved() int64 {
-	if out := d.dst.ext; d.bytesOnly() && d.table != nil {
-		return d.groups() * max(out[axD], 1) * max(out[axC], 1) * max(out[axH], 1) * out[axW] * bytePixel
+// tableCycles is the number of cycles in which the core of a single channel looks up its elements in a table: of
+// bytes, or of a source in L2, it takes longer than the transfers (case logical_not_1x1x749x375,
+// case chain_pair_ln_gelu_d256_s64). The time of a task that overlaps the one before it is part of that one's.
+func (d *draft) tableCycles() int64 {
+	out := d.dst.ext
+	if !d.does(td.NEPass) || d.table == nil || out[axC] != 1 || d.dst.swap || d.deps.overlap != 0 {
+		return 0
 	}
+	return d.groups() * max(out[axD], 1) * max(out[axH], 1) * out[axW] / tableElements
+}
+
+// moved is the number of bytes that the DMA of the task moves.
+func (d *draft) moved() int64 {
 	tensor := func(o *operand, w, h, depth, c int64) int64 {
 		inter := max(o.inter, 1)
 		c = (max(c, 1) + inter - 1) / inter
