@@ -182,8 +182,8 @@ func writeNewFields(w *bytes.Buffer) {
 
 // writeLater prints where the versions after 11 have their fields, and the meaning of those that version 11 has not.
 func writeLater(w *bytes.Buffer) {
-	codecs := []*td.Codec{td.V8, td.V17, td.V19, td.V20}
-	head(w, "field", "version 8", "version 17", "version 19", "version 20", "meaning")
+	codecs := []*td.Codec{td.V8, td.V17, td.V19, td.V20, td.V24}
+	head(w, "field", "version 8", "version 17", "version 19", "version 20", "version 24", "meaning")
 	rows := td.Fields()
 	for i := range rows {
 		r := &rows[i]

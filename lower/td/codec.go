@@ -49,7 +49,7 @@ type placed struct {
 }
 
 // Codecs are the versions that zinc reads and writes.
-var Codecs = []*Codec{V7, V10, V11, V8, V17, V19, V20}
+var Codecs = []*Codec{V7, V10, V11, V8, V17, V19, V20, V24}
 
 // CodecOf returns the codec of a version; the error for an unknown version names it.
 func CodecOf(version int) (*Codec, error) {

@@ -38,7 +38,7 @@ func (r *Row) Place(c *Codec) Place { return r.places[c.layout] }
 
 // Home returns the row's place in the first version that has the field: 7, 11, or one after it.
 func (r *Row) Home() Place {
-	for _, c := range [...]*Codec{V7, V11, V8, V20} {
+	for _, c := range [...]*Codec{V7, V11, V8, V20, V24} {
 		if p := r.Place(c); p.Block != nil {
 			return p
 		}

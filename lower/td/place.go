@@ -111,5 +111,6 @@ const (
 	layoutV17
 	layoutV19
 	layoutV20
+	layoutV24
 	layouts
 )

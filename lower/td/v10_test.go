@@ -278,8 +278,8 @@ func TestVersions(t *testing.T) {
 		t.Error("version 10: a cut image decodes")
 	}
 	const want = "task descriptor version 12 (ZinAneTdHw_v12) is not known: known are 7 (ZinAneTd<7>), 10 " +
-		"(ZinAneTdHw_v10), 11 (ZinAneTd<11>), 8 (ZinAneTd<8>), 17 (ZinAneTd<17>), 19 (ZinAneTd<19>) and 20 " +
-		"(ZinAneTd<20>)"
+		"(ZinAneTdHw_v10), 11 (ZinAneTd<11>), 8 (ZinAneTd<8>), 17 (ZinAneTd<17>), 19 (ZinAneTd<19>), 20 " +
+		"(ZinAneTd<20>) and 24 (ZinAneTd<24>)"
 	if _, err := CodecOf(12); err == nil || err.Error() != want {
 		t.Error(err)
 	}

@@ -20,6 +20,11 @@ var (
 		version: 20, layout: layoutV20, header: 9, common: 23, source: 81, l2: 43, pe: 16, ne: 13, result: 27,
 		kernel: 83, cache: 14, apart: true, result0: 18, table: 75, network: 21, tags: true,
 	})
+	// V24 is of h18g and h19. Recorded are the first tasks of two chains of convolutions.
+	V24 = late(lateForm{
+		version: 24, layout: layoutV24, header: 9, common: 23, source: 81, l2: 43, pe: 16, ne: 14, result: 27,
+		kernel: 83, cache: 14, apart: true, result0: 18, table: 75, network: 21, tags: true, wider: true,
+	})
 )
 
 // lateForms are the forms of the codecs above.
@@ -36,6 +41,7 @@ type lateForm struct {
 	table   int  // word of the kernel DMA with the configuration of the lookup table
 	network int  // lowest bit of TaskNID, 0 for that of version 7
 	twice   bool // the record with the address of source 2 comes twice
+	wider   bool // the neural engine has one more word, its second
 	tags    bool // the words with the tags of the system cache are apart from the configurations
 
 	codec *Codec

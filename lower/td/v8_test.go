@@ -2,9 +2,15 @@ package td
 
 import (
 	"encoding/binary"
+	"os"
+	"path/filepath"
 	"reflect"
 	"slices"
+	"strconv"
+	"strings"
 	"testing"
+
+	"github.com/zinc-compiler/zinc/internal/shareddir"
 )
 
 // laterCodecs are the codecs of the versions after 11, with the folders of their recorded programs.
@@ -50,6 +56,46 @@ func TestRecordedStreamsOfLaterVersions(t *testing.T) {
 	}
 }
 
+// TestRecordedTasksOfVersion24 checks that the published tasks of h18g decode, and encode to their words.
+func TestRecordedTasksOfVersion24(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join(shareddir.Find(t), "oracles", "h18g-words.txt"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	for line := range strings.Lines(string(text)) {
+		words := strings.Fields(line)
+		if len(words) == 0 || words[0] == "#" {
+			continue
+		}
+		n++
+		var ws []uint32
+		for _, w := range words[1:] {
+			v, err := strconv.ParseUint(w, 16, 32)
+			if err != nil {
+				t.Fatal(err)
+			}
+			ws = append(ws, uint32(v))
+		}
+		task, err := V24.DecodeWords(ws)
+		if err != nil {
+			t.Errorf("%s: %v", words[0], err)
+			continue
+		}
+		back, err := V24.EncodeWords(task)
+		if err != nil || !slices.Equal(back, ws) || task.Spans != nil {
+			t.Errorf("%s: words differ after decode and encode (%v), records %v", words[0], err, task.Spans)
+		}
+		if task.Get(Win) != 32 || task.Get(Cin) != 256 || task.Get(PostScale) != FP16One {
+			t.Errorf("%s: width %d, %d channels, factor %#x", words[0], task.Get(Win), task.Get(Cin),
+				task.Get(PostScale))
+		}
+	}
+	if n != 4 {
+		t.Errorf("%d tasks, want 4", n)
+	}
+}
+
 // TestWhatLaterVersionsRead reads values of recorded tasks by their fields.
 func TestWhatLaterVersionsRead(t *testing.T) {
 	for _, c := range []struct {
@@ -86,10 +132,11 @@ func TestWhatLaterVersionsRead(t *testing.T) {
 // FuzzDecodeLater checks that no section makes the decoders of later versions panic, and that what they read is what
 // the encoders write.
 func FuzzDecodeLater(f *testing.F) {
-	for i := range laterCodecs {
+	codecs := []*Codec{V8, V17, V19, V20, V24}
+	for i := range codecs {
 		f.Add(make([]byte, 64), V8.Lead, uint8(i))
 	}
-	for i, c := range laterCodecs {
+	for i, c := range codecs {
 		x := New()
 		c.unpack(x, c.defaults)
 		x.Set(Win, 16).Set(Cin, 8).SetBool(EON, true).SetBool(RBE0, true).Set(RBase0, 6).Set(SrcRow, 64)
@@ -100,7 +147,7 @@ func FuzzDecodeLater(f *testing.F) {
 		f.Add(section([][]uint32{ws}), c.Lead, uint8(i))
 	}
 	f.Fuzz(func(t *testing.T, text []byte, entry int, version uint8) {
-		c := laterCodecs[int(version)%len(laterCodecs)]
+		c := codecs[int(version)%len(codecs)]
 		_ = c.WalkChain(text, entry, 0, func(p Placed) error {
 			ws, err := c.EncodeWords(p.Task)
 			if err != nil {

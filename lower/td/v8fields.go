@@ -17,6 +17,9 @@ var (
 	TagBar = arrayLate("Address.TagBar", 3, Named, "buffer-access register whose entry has the tag of the system cache")
 	TagOn  = arrayLate("Address.TagOn", 3, Recorded, "TagBar is valid")
 
+	// DoubleRate is of version 24.
+	DoubleRate = regLate("TileDMASrc.SrcDoubleRate", Named, "set in one recorded task")
+
 	// The bits of the formats of version 20 that no earlier version has.
 	SrcForm20  = regLate("TileDMASrc.SrcForm", Named, "0x32 when source 1 is read")
 	Src2Form20 = regLate("TileDMASrc.Src2Form", Named, "0x32 when source 2 is read")
@@ -60,7 +63,8 @@ func (f *lateForm) moves() []move {
 		{block: L2, from: 7, n: 5, step: 1, to: f.L2, at: first + 5},
 		{block: L2, from: 12, n: 6, step: 1, to: f.L2, at: f.result0},
 		{block: PE, from: 0, n: 1, step: 1, to: f.PE, at: 0},
-		{block: NE, from: 0, n: 5, step: 1, to: f.NE, at: 0},
+		{block: NE, from: 0, n: 1, step: 1, to: f.NE, at: 0},
+		{block: NE, from: 1, n: 4, step: 1, to: f.NE, at: f.secondNE()},
 	}
 	source, source2, result := 6, 12, 4
 	if f.tags {
@@ -84,6 +88,14 @@ func (f *lateForm) moves() []move {
 		move{block: Common, from: 12, n: 1, step: 1, to: f.Common, at: 18},
 		move{block: Common, from: 13, n: 1, step: 1, to: f.Common, at: 15},
 		move{block: Common, from: 14, n: 2, step: 1, to: f.Common, at: 19})
+}
+
+// secondNE is the word of the neural engine that is the second in version 7.
+func (f *lateForm) secondNE() int {
+	if f.wider {
+		return 2
+	}
+	return 1
 }
 
 // places lists the fields that leave their word of version 7, and those that it does not have.
@@ -176,7 +188,10 @@ func (f *lateForm) placeApart(out map[Field]Place) {
 	}
 	out[NumGroups] = at11(f.Common, 9, 0, 13)
 	out[Kw], out[Kh], out[OCGSize] = at11(f.Common, 10, 0, 6), at11(f.Common, 10, 6, 6), at11(f.Common, 16, 0, 3)
-	out[BinaryPoint] = at11(f.NE, 1, 8, 6)
+	out[BinaryPoint] = at11(f.NE, f.secondNE(), 8, 6)
+	if f.wider {
+		out[DoubleRate] = at11(f.Source, 0, 31, 1)
+	}
 	if f.network > 0 {
 		out[TaskNID] = at11(f.Common, 19, uint8(f.network), 8)
 	}
