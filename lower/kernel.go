@@ -89,6 +89,7 @@ func skips(w *window, k *weights.Kernel) bool {
 
 func (b *builder) pack(p weights.Plan, k *weights.Kernel, small, skip bool) (weights.Parts, error) {
 	if skip {
+		p.WideMasks = b.codec.WideMasks
 		data, sizes, err := p.PackSkipping(k, small)
 		if err != nil {
 			return weights.Parts{}, err
@@ -107,7 +108,7 @@ func (b *builder) fillTable(d *draft, a *weights.Activation, channels int64) {
 		return
 	}
 	lanes := 1
-	if b.t.TablesInLanes {
+	if !b.codec.TableApart {
 		lanes = weights.ActiveCores(int(channels))
 	}
 	parts, err := b.sec.AddTable(&a.Table, lanes)

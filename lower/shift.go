@@ -139,6 +139,7 @@ func (b *builder) masks(d *draft, plan weights.Plan, p margin, small bool) {
 	if b.trial {
 		return
 	}
+	plan.WideMasks = b.codec.WideMasks
 	k := weights.ShiftKernel(plan.Out, int(d.window.kh), int(d.window.kw), int(p.bottom), int(p.right))
 	b.streamParts(d, plan, k, func() (weights.Parts, error) {
 		data, sizes, err := plan.PackMasks(k, small)

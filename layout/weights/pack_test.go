@@ -240,6 +240,7 @@ func TestSkippingRoundTrip(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		p.WideMasks = r.IntN(2) == 0
 		b, sizes, err := p.PackSkipping(k, small)
 		if err != nil {
 			t.Fatal(err)
@@ -268,10 +269,14 @@ func TestSkippingRoundTrip(t *testing.T) {
 				}
 				cy, cx := (k.KH+1)/2, (k.KW+1)/2
 				total := in * 4 * cy * cx * slots
-				for slot := 0; slot < total; slot += 8 {
-					mask := body.b[0]
-					body.b = body.b[1:]
-					for bit := range 8 {
+				bits := 8 * p.maskBytes()
+				for slot := 0; slot < total; slot += bits {
+					mask := uint16(body.b[0])
+					if p.WideMasks {
+						mask |= uint16(body.b[1]) << 8
+					}
+					body.b = body.b[bits/8:]
+					for bit := range bits {
 						if mask>>bit&1 == 0 {
 							continue
 						}

@@ -45,6 +45,8 @@ type Plan struct {
 	Groups []OCG
 	// ConvGroups is the number of conv groups of the kernel; 1 when dense.
 	ConvGroups int
+	// WideMasks is set if masks of zero-skipping bodies have sixteen bits (td.Codec).
+	WideMasks bool
 }
 
 // ActiveCores returns the number of cores that n outputs keep busy: all sixteen, or the smallest power of two that is

@@ -26,13 +26,14 @@ const maxSkipBody = 1<<24 - 1
 //
 // Slots run over input channel; stride phase (py, px) in (0,0) (0,1) (1,0) (1,1); cell (y, x) of the ceil(KH/2) by
 // ceil(KW/2) grid in raster order; lane. A slot is W[out][ci][2y+py][2x+px], or nothing where that tap or lane does not
-// exist. Eight slots make one mask byte, lowest bit first, over the whole body; zeros of either sign are left out.
+// exist. Eight slots make one mask byte, lowest bit first, over the whole body; zeros of either sign are left out. With
+// WideMasks sixteen slots make one mask (recorded on h14).
 // Bodies are padded to Granule per core (dense, depthwise) or per conv group (grouped).
 //
 // Recorded with one output channel group only; several follow one another inside the part (modelled), as does a fused
 // table ahead of them.
 func (p *Plan) PackSkipping(k *Kernel, smallOutput bool) ([]byte, [MaxCores]int, error) {
-	return p.packBodies(k, &body{sy: 2, sx: 2, slots: skipSlots(smallOutput)}, nil)
+	return p.packBodies(k, &body{sy: 2, sx: 2, slots: skipSlots(smallOutput), word: p.maskBytes()}, nil)
 }
 
 // PackMasks packs a stride 1 kernel of zeros and one other value v: the zero-skipping form with a codebook of one-bit
@@ -54,7 +55,8 @@ func (p *Plan) PackMasks(k *Kernel, smallOutput bool) ([]byte, [MaxCores]int, er
 	}
 	book := make([]byte, Granule)
 	binary.LittleEndian.PutUint16(book, v)
-	return p.packBodies(k, &body{sy: 1, sx: 1, slots: skipSlots(smallOutput), masks: true}, book)
+	return p.packBodies(k, &body{sy: 1, sx: 1, slots: skipSlots(smallOutput), masks: true,
+		word: p.maskBytes()}, book)
 }
 
 func skipSlots(smallOutput bool) int {
@@ -125,6 +127,15 @@ type body struct {
 	sy, sx int  // stride: the distance between the taps of one phase
 	slots  int  // least lane slots of a cell
 	masks  bool // only the masks, without weights
+	word   int  // bytes of a mask
+}
+
+// maskBytes is the number of bytes of a mask.
+func (p *Plan) maskBytes() int {
+	if p.WideMasks {
+		return 2
+	}
+	return 1
 }
 
 // append appends the body of outputs first to first+lanes.
@@ -138,20 +149,20 @@ func (f *body) append(b []byte, k *Kernel, first, lanes int) ([]byte, error) {
 	b = append(b, 0, 0, 0)
 	taps := k.KH * k.KW
 	row := 2 * k.Red()
-	mask, bit := -1, 8
+	mask, bit := -1, 8*f.word
 	for ci := range k.In / k.Groups {
 		for phase := range f.sy * f.sx {
 			for y := phase / f.sx; y < f.sy*((k.KH+f.sy-1)/f.sy); y += f.sy {
 				for x := phase % f.sx; x < f.sx*((k.KW+f.sx-1)/f.sx); x += f.sx {
 					for l := range max(lanes, f.slots) {
-						if bit == 8 {
+						if bit == 8*f.word {
 							mask, bit = len(b), 0
-							b = append(b, 0)
+							b = append(b, make([]byte, f.word)...)
 						}
 						if l < lanes && y < k.KH && x < k.KW {
 							at := (first+l)*row + 2*(ci*taps+y*k.KW+x)
 							if v := binary.LittleEndian.Uint16(k.W[at:]); v&0x7fff != 0 {
-								b[mask] |= 1 << bit
+								b[mask+bit/8] |= 1 << (bit % 8)
 								if !f.masks {
 									b = binary.LittleEndian.AppendUint16(b, v)
 								}

@@ -13,13 +13,16 @@ type Codec struct {
 	Name    string   // of the descriptor, as chapter 23 writes it
 	Blocks  []*Block // the header, then the register blocks in the order of a task
 	// Align, Page and Lead, in bytes, apply to a task section: a task begins at a multiple of Align and is not on two
-	// pages, and the section begins with Lead zero bytes. They are 0 for a version without one.
+	// pages, and Lead zero bytes precede the first one of a chain. They are 0 for a version without one.
 	Align, Page, Lead int
 	// Linked is set if a task names the next one of its chain. Otherwise it states its own size, and the next one
 	// follows at the next multiple of Align.
 	Linked bool
 	// Older is set for tasks as the compilers wrote them that wrote every record whole.
 	Older bool
+	// TableApart is set if a lookup table that a task does not multiply with comes in a stream of its own, instead of
+	// in every lane; WideMasks if masks of zero-skipping coefficients have 16 bits, instead of 8.
+	TableApart, WideMasks bool
 	// Heads stands for the heads of records that contain a buffer-access register; nil if none do.
 	Heads *Block
 

@@ -117,6 +117,7 @@ func (m *machine[T, R]) step(ctx context.Context, index int, t td.Placed, mem Me
 	x := &m.exec
 	defer func() { *x = exec[T, R]{} }() // what it points to belongs to the task
 	x.machine, x.run, x.t, x.mem = m, run{ctx: ctx, workers: m.opts.Workers}, t.Task, mem
+	x.wideMasks = t.Codec != nil && t.Codec.WideMasks
 	x.ev = Event{Index: index, Off: t.Off}
 	if err := x.task(); err != nil {
 		var f *Fault
@@ -140,7 +141,9 @@ type exec[T, R any] struct {
 	ev    Event
 	tiles [5]tile // two sources and the result, and where the sources are staged
 	used  int     // of tiles
-	ops   [3]operand[T]
+	// wideMasks is set if masks of zero-skipping bodies have 16 bits.
+	wideMasks bool
+	ops       [3]operand[T]
 	// The rest is of a task of the neural engine.
 	geometry     geometry
 	coefficients kernel[T]

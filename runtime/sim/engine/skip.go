@@ -18,7 +18,11 @@ func (r *reader[T, R]) skipping(p *part[T], first, lanes, cin int) error {
 	if b, err = p.bytes(size); err != nil {
 		return err
 	}
-	pos, slot, mask := 0, 0, byte(0)
+	bits := 8
+	if r.x.wideMasks {
+		bits = 16
+	}
+	pos, slot, mask := 0, 0, uint16(0)
 	short := func() error {
 		return badAt(p.name(), at, "zero-skipping body ends after its %d bytes, at slot %d", size, slot)
 	}
@@ -30,15 +34,18 @@ func (r *reader[T, R]) skipping(p *part[T], first, lanes, cin int) error {
 				for cx := range (g.kw + g.sx - 1) / g.sx {
 					y, x := g.sy*cy+phase/g.sx, g.sx*cx+phase%g.sx
 					for l := range wide {
-						if slot%8 == 0 {
-							if pos >= len(b) {
+						if slot%bits == 0 {
+							if pos+bits/8 > len(b) {
 								return short()
 							}
-							mask = b[pos]
-							pos++
+							mask = uint16(b[pos])
+							if bits > 8 {
+								mask = binary.LittleEndian.Uint16(b[pos:])
+							}
+							pos += bits / 8
 						}
 						slot++
-						if mask>>((slot-1)%8)&1 == 0 {
+						if mask>>((slot-1)%bits)&1 == 0 {
 							continue
 						}
 						if l >= lanes || y >= g.kh || x >= g.kw {
