@@ -145,18 +145,31 @@ func (c *schedule) overlaps(i int, f, before *footprint) bool {
 	if s[axH] && p.ne != nil && out[axH] == 1 {
 		in[axH], s[axH] = 1, false
 	}
-	if s[axH] || s[axC] && d.src[0].ext[axC] > 1 || s[axD] || kept {
+	if s[axC] && (in[axC] == 1 || c.t.OverlapsBroadcast && in[axH] > 1) { // softmax over 128 channels of 16x16 on h14
+		in[axC], s[axC] = 1, false
+	}
+	if s[axH] || s[axC] || s[axD] || kept {
 		return false
 	}
 	wide := out[axW] * ox
 	same := wide >= in[axW] && wide < in[axW]+ox && out[axH] == in[axH] && out[axD] == in[axD] &&
-		out[axC] == in[axC] && p.src[0].ext[axG] == in[axG]
+		out[axC] == in[axC] && p.src[0].ext[axG] == in[axG] || c.t.OverlapsSwapped && d.readsSwapped(p)
 	if p.shift.small && d.shift.small && d.ne.unicast {
 		// channelwise work on an image of at most 8x8 (case encoder_conv_pad_c8_n8_k1x1_s1_g8_bias0_p0010_tiny)
 		return false
 	}
 	groups := p.does(td.NEMultiply) && !p.ne.unicast && p.kernel != nil && out[axC] > c.t.Cores<<p.kernel.ocgSize
 	return same && !groups
+}
+
+// readsSwapped reports whether a planar task reads the result of a planar one with channels and columns exchanged, row
+// by row as it is stored, in more than one patch (layer_norm over 1024 and 4096 channels on h14).
+func (d *draft) readsSwapped(p *draft) bool {
+	if d.pe == nil || p.pe == nil || d.src[0].swap == p.dst.swap {
+		return false
+	}
+	in, out := d.src[0].ext, p.dst.ext
+	return in[axW] == out[axC] && in[axC] == out[axW] && in[axH] == out[axH] && max(in[axW], in[axC]) > widePatch
 }
 
 // dependencies sets what orders tasks relative to each other: alias and dependence bits of the L2 streams, and the

@@ -18,7 +18,7 @@ import (
 func folds(t *target.Table, m, k, n int64) bool {
 	switch m {
 	case t.SmallImage * t.SmallImage:
-		return n >= foldedRatio*k && k <= foldedChannels && n <= foldedChannels
+		return t.FoldsSmall && n >= foldedRatio*k && k <= foldedChannels && n <= foldedChannels
 	case 2 * t.SmallImage, 4 * t.SmallImage:
 		return min(k, n) >= foldedTerms && max(k, n) <= 2*foldedChannels
 	}

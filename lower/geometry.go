@@ -211,6 +211,10 @@ func rowPad(d *draft, ch, row, height int64) int64 {
 		return d.t.L2Granule
 	case ch > narrowChannel*d.t.L2Granule*d.window.sx, d.ne.op != td.NEMultiply && height == 1:
 		return 0
+	case d.t.PadsByUnit && d.shift.max == 0:
+		return 0
+	case d.t.PadsByUnit && d.ne.op == td.NEPass && n%d.t.L2Banks != 0 && d.shift.max == maxShift && !d.dst.swap:
+		return d.t.L2Granule
 	case d.ne.op == td.NEPass && n%d.t.L2Banks != 0 && d.shift.max != transposeShift:
 		return 0
 	case d.ne.op == td.NEMultiply && out[axW] <= d.t.SmallImage && out[axH] <= d.t.SmallImage && d.window.sx == 1 &&
@@ -220,6 +224,9 @@ func rowPad(d *draft, ch, row, height int64) int64 {
 		return d.t.L2Granule
 	case d.window.sx > 1 && narrow, n%d.t.L2Banks != 0:
 		return 2 * d.t.L2Granule
+	case d.t.PadsByUnit && !d.shift.small && d.shift.max > 1:
+		// The columns of a unit, and one granule: rows of a unit are on different banks.
+		return d.t.WorkUnit>>d.shift.max*elemBytes + d.t.L2Granule
 	}
 	return 3 * d.t.L2Granule
 }
@@ -390,8 +397,11 @@ func narrowUnits(t *target.Table, d *draft) bool { return t.WorkUnit>>wideShift(
 // shift (convolution cases; see longSum).
 func (d *draft) units() {
 	out, op := d.dst.ext, d.ne.op
-	s, unit := 0, d.unitColumns()
-	for s < maxShift && out[axW] <= unit>>(s+1) && s < log2up(max(out[axH], 1)) {
+	s, unit, rows := 0, d.unitColumns(), max(out[axH], 1)
+	if d.t.FoldsPasses && rows > 1 && op != td.NEMultiply && d.ne.unicast && d.src[0].ext[axC] > 1 {
+		rows *= 2
+	}
+	for s < maxShift && out[axW] <= unit>>(s+1) && s < log2up(rows) {
 		s++
 	}
 	sums := op == td.NEMultiply && d.ne.span <= 1 || op == td.NESum && !d.ne.unicast // not case less_bool_rr_1x64x1x1
@@ -420,7 +430,8 @@ func (d *draft) units() {
 			s = maxShift
 		}
 		d.shift.small, d.shift.min, d.shift.pref = true, s, s
-	case sums && s > 1 && !d.ne.unicast && d.worksLong():
+	case sums && s > 1 && !d.ne.unicast && d.worksLong(), d.t.FoldsPasses && op != td.NEMultiply && !d.dst.swap &&
+		out[axC] == 1 && out[axW]*rows > unit:
 		d.shift.min, d.shift.pref = s, s
 	}
 	d.shift.max = max(s, wideShift(d.t, d))

@@ -43,6 +43,9 @@ func (c *schedule) liveOuts() {
 					l = begin(o.buf, i)
 				}
 				l.to, l.granules = i, l.granules|granules(f.read[k])
+				if i+1 < len(c.drafts) && c.drafts[i+1].deps.overlap != 0 {
+					l.to = i + 1 // which runs while this task reads
+				}
 			case k == 0 && d.keeps:
 				begin(o.buf, i).granules = granules(f.fetch[k])
 			}

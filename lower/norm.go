@@ -334,6 +334,7 @@ func (b *builder) normalise(x, dst *view, first int, eps float64, transposed boo
 			both.broadcast[axC] = k == 1 && lead <= 1
 			both.broadcast[axD] = src.ext[axD] > 1
 			both.swap = k > 1 || transposed && src.ext[axW] > 1
+			both.broadcast[axC] = b.t.PairsForOne && !both.swap
 		}
 		b.emit(d, src, both, out, 0)
 	}

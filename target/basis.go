@@ -72,7 +72,7 @@ var basisRows = []basisRow{
 	{"Cores", "h11 h12 " + generations + " h18g h19", Decoded, studyHAL},
 	{"Cores WorkUnit SmallImage StreamPixels SurfaceAlign", "h13", Recorded, records},
 	{"Cores", "h13 h14 h15 h16 h17 h18", Recorded, records},
-	{"FoldsSmall TablesInLanes", "h13 h14", Recorded, records},
+	{"FoldsSmall FoldsPasses PadsByUnit OverlapsSwapped OverlapsBroadcast PairsForOne", "h13 h14", Recorded, records},
 	{"ConstantSegments", "h13 h14 h15 h16 h17 h18", Recorded, records},
 	{"StreamForms NoCode", generations, Decoded, guide24},
 	{"Arithmetic WidthSliceEnd FlushesProducts", "h13 h13g h14g", Measured, guide3},

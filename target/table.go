@@ -40,9 +40,12 @@ type Table struct {
 	Cores        int64 `doc:"cores that kernels are spread over"`
 	SurfaceAlign int64 `doc:"row alignment of a surface in bytes"`
 
-	// FoldsSmall and TablesInLanes are what h13 does and later targets do not (recorded).
-	FoldsSmall    bool `doc:"a small image is folded as far as units go, however short its sums"`
-	TablesInLanes bool `doc:"every lane in use reads a lookup table, instead of a stream of its own"`
+	FoldsSmall        bool `doc:"a small image is folded as far as units go, however short its sums"`
+	FoldsPasses       bool `doc:"a pass over several channels is folded to twice its rows, where columns allow"`
+	PadsByUnit        bool `doc:"rows in L2 are padded by the columns of a unit"`
+	OverlapsSwapped   bool `doc:"a planar task overlaps one before it that exchanges channels and columns"`
+	OverlapsBroadcast bool `doc:"a task overlaps one before it that it broadcasts along channels of several rows"`
+	PairsForOne       bool `doc:"the parameters of a normalisation of one channel are marked as those of all channels"`
 
 	// WidthSliceEnd and FlushesProducts are of the arithmetic that Arithmetic names.
 	WidthSliceEnd   int  `doc:"magnitude from which a slice of the width is infinite, 0 for none"`
