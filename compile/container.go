@@ -94,7 +94,7 @@ func (d *driver) container() (*hwx.File, error) {
 		}
 	}
 	if len(img.Procedures) == 0 {
-		if err := idle(img, d.codec); err != nil {
+		if err := d.idle(img); err != nil {
 			return nil, err
 		}
 		d.prov.idle(img, d.units[0])
@@ -173,12 +173,14 @@ func (d *driver) surfaces(e *hwx.Entry, p *lower.Procedure) {
 	}
 }
 
-// idle fills the container of a program that does not use the engine. It holds a single task that is skipped, with a
-// window of one element to read and one to write, since the format has no programs without tasks and windows.
-func idle(img *hwx.Image, codec *td.Codec) error {
-	t := td.New().SetBool(td.TDSkip, true)
-	t.Spans = []td.Span{}
-	text, _, err := codec.AppendChain(nil, []*td.Task{t})
+// idle fills the container of a program that does not use the engine. It holds a single idle task, with a window of
+// one element to read and one to write, since the format has no programs without tasks and windows.
+func (d *driver) idle(img *hwx.Image) error {
+	t, err := lower.Idle(d.o.Target, d.codec, td.BarFirstPort+1, td.BarFirstPort)
+	if err != nil {
+		return err
+	}
+	text, offs, err := d.codec.AppendChain(nil, []*td.Task{t})
 	if err != nil {
 		return err
 	}
@@ -191,7 +193,7 @@ func idle(img *hwx.Image, codec *td.Codec) error {
 	}
 	img.Surfaces = []hwx.Surface{window("idle", hwx.BindInput), window("idle@output", hwx.BindOutput)}
 	img.Procedures = []hwx.Entry{{
-		Name: "net", FirstWords: uint32(codec.Words(t)), Tasks: 1,
+		Name: "net", Offset: uint64(offs[0]), FirstWords: uint32(d.codec.Words(t)), Tasks: 1,
 		Bars: map[int]hwx.BarRef{
 			td.BarText:          {Kind: hwx.BarText},
 			td.BarFirstPort:     {Kind: hwx.BarSurface, Surface: "idle@output"},

@@ -224,7 +224,7 @@ func rowPad(d *draft, ch, row, height int64) int64 {
 		return d.t.L2Granule
 	case d.window.sx > 1 && narrow, n%d.t.L2Banks != 0:
 		return 2 * d.t.L2Granule
-	case d.t.PadsByUnit && !d.shift.small && d.shift.max > 1:
+	case d.t.PadsByUnit && !d.shift.small && d.shift.max > 1 && d.window.sx == 1:
 		// The columns of a unit, and one granule: rows of a unit are on different banks.
 		return d.t.WorkUnit>>d.shift.max*elemBytes + d.t.L2Granule
 	}

@@ -12,7 +12,7 @@ var H13 = &Table{
 	WorkUnit: 128, SmallImage: 8,
 	KernelBytes: 64 << 10, KernelStream: 16 << 20, StreamPixels: 128,
 	Cores: 16, SurfaceAlign: 64,
-	FoldsSmall: true, TablesInLanes: true,
+	FoldsSmall:    true,
 	WidthSliceEnd: 4096, FlushesProducts: true,
 	Arithmetic:  "ane",
 	CostOf:      "M1",
@@ -46,8 +46,9 @@ var (
 // The targets after h13.
 var (
 	H14 = H13.with("h14", func(t *Table) {
-		t.Family, t.Subtype, t.Version, t.TD = A14, 5, 11, 0
-		t.FoldsSmall, t.TablesInLanes = false, false
+		t.Family, t.Subtype, t.Version, t.TD = A14, 5, 11, 11
+		t.FoldsSmall, t.FoldsPasses, t.PadsByUnit = false, true, true
+		t.OverlapsSwapped, t.OverlapsBroadcast, t.PairsForOne = true, true, true
 		t.MaxKernelW, t.MaxKernelH = 16, 32
 		t.SmallKernelW, t.SmallKernelH = 8, 16
 		t.MaxPool = 31

@@ -80,8 +80,8 @@ func TestComparisonsNameTheirLinks(t *testing.T) {
 			query: diffQuery{Levels: []string{"mil"}}, changes: 1, want: []string{"mil: sigmoid"}},
 		{name: "a flag", b: Config{Model: "digits", Join: true}, changes: 1,
 			want: []string{"settings: split-kernel-section", "container: __KERN_0"}},
-		{name: "a target", b: Config{Model: "digits", Target: "h14"}, changes: 1, want: []string{"settings: h13 -> h14",
-			"limits: "}, missing: "zinc writes no programs for target h14"},
+		{name: "a target", b: Config{Model: "digits", Target: "h15"}, changes: 1, want: []string{"settings: h13 -> h15",
+			"limits: "}, missing: "zinc writes no programs for target h15"},
 		{name: "an error", b: Config{Model: "digits", Text: &wrong}},
 	} {
 		q := x.query

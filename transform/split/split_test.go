@@ -17,6 +17,7 @@ import (
 	"github.com/zinc-compiler/zinc/internal/testform"
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/runtime/sim/interp"
+	"github.com/zinc-compiler/zinc/target"
 	"github.com/zinc-compiler/zinc/transform/split"
 )
 
@@ -105,7 +106,7 @@ func TestPartsComputeTheFunction(t *testing.T) {
 		compare(t, f, ps)
 	}
 	for n := range uint64(testform.Of(300, 1500, 20000)) {
-		p, _ := difftest.Trial(n)
+		p, _ := difftest.Trial(n, target.H13)
 		t.Run(fmt.Sprint(n), func(t *testing.T) { check(t, p.IR, 2+int(n%3)) })
 	}
 	if cut < 100 {

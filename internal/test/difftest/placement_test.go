@@ -11,13 +11,14 @@ import (
 	"github.com/zinc-compiler/zinc/internal/testform"
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/passes"
+	"github.com/zinc-compiler/zinc/target"
 )
 
 // TestAutoIsNeverSlower estimates generated programs in all places.
 func TestAutoIsNeverSlower(t *testing.T) {
 	better := 0
 	for k := range uint64(testform.Of(few/20, few/4, 10*few)) {
-		p, s := difftest.Trial(*randomFirst + k)
+		p, s := difftest.Trial(*randomFirst+k, target.H13)
 		total := func(place string) (cost.Time, error) {
 			o := s.Compile
 			o.Place = place

@@ -18,12 +18,14 @@ import (
 	"github.com/zinc-compiler/zinc/analysis/verify"
 	"github.com/zinc-compiler/zinc/internal/test/difftest"
 	"github.com/zinc-compiler/zinc/internal/testform"
+	"github.com/zinc-compiler/zinc/target"
 	"github.com/zinc-compiler/zinc/transform/reduce"
 )
 
 var (
 	randomN     = flag.Int("random.n", 0, "generated programs; 0 for a few")
 	randomFirst = flag.Uint64("random.first", 0, "number of the first generated program")
+	randomOn    = flag.String("random.target", "h13", "target of generated programs")
 	regressions = flag.String("random.regressions", "", "folder to which the reduced programs of findings are written")
 )
 
@@ -46,6 +48,10 @@ func TestRandomPrograms(t *testing.T) {
 	if *randomN > 0 {
 		n = *randomN
 	}
+	tab, err := target.Lookup(*randomOn)
+	if err != nil {
+		t.Fatal(err)
+	}
 	var next, exact, tasks, engine, cpu atomic.Int64
 	var mu sync.Mutex
 	findings, open := map[uint64]error{}, map[uint64]string{}
@@ -61,7 +67,7 @@ func TestRandomPrograms(t *testing.T) {
 					break
 				}
 				k := *randomFirst + uint64(i)
-				p, s := difftest.Trial(k)
+				p, s := difftest.Trial(k, tab)
 				own.AddProgram(p.IR)
 				s.Verified = told.add
 				s.NotConcluded = func(cause string) {
@@ -97,7 +103,7 @@ func TestRandomPrograms(t *testing.T) {
 			t.Errorf("and %d more", len(findings)-shown)
 			break
 		}
-		report(t, k, findings[k])
+		report(t, k, tab, findings[k])
 	}
 	t.Logf("%d programs, %d of them compared bit for bit: %d operations on the engine, %d on the CPU, %d tasks, "+
 		"%d findings", n, exact.Load(), engine.Load(), cpu.Load(), tasks.Load(), len(findings))
@@ -176,8 +182,8 @@ func (v *verdicts) String() string {
 }
 
 // report reduces the program of a finding and prints it.
-func report(t *testing.T, k uint64, err error) {
-	p, s := difftest.Trial(k)
+func report(t *testing.T, k uint64, tab *target.Table, err error) {
+	p, s := difftest.Trial(k, tab)
 	small, reduced := difftest.Reduce(context.Background(), p.IR, s, err)
 	if reduced != nil && !errors.Is(reduced, reduce.ErrNotInteresting) {
 		t.Errorf("reducing program %d: %v", k, reduced)

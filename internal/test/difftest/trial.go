@@ -32,18 +32,18 @@ var Narrow = func() *target.Table {
 	return &t
 }()
 
-// Trial returns generated program number n and its settings.
-func Trial(n uint64) (*irgen.Program, Settings) {
-	p := irgen.Random(n, LimitsOf(target.H13))
+// Trial returns generated program number n for a target, and its settings.
+func Trial(n uint64, t *target.Table) (*irgen.Program, Settings) {
+	p := irgen.Random(n, LimitsOf(t))
 	r := rand.New(rand.NewPCG(n, 0x7365747469))
 	s := Settings{
 		Seed:     n,
 		Numerics: [...]numerics.Mode{numerics.ANE, numerics.ANE, numerics.ANEWide, numerics.IEEE}[r.IntN(4)],
 		Exact:    p.Exact,
 		Compile: compile.Options{
-			Target:      target.H13,
+			Target:      t,
 			SplitKernel: r.IntN(3) == 0,
-			FullTD:      r.IntN(16) == 0,
+			FullTD:      r.IntN(16) == 0 && t == target.H13, // whose descriptors have such a form
 			VerifyEach:  r.IntN(16) == 0,
 			Workers:     1,
 		},
@@ -51,7 +51,7 @@ func Trial(n uint64) (*irgen.Program, Settings) {
 	if s.Numerics == numerics.ANE && n%4 == 0 {
 		s.Numerics = numerics.ANEFixed
 	}
-	if r.IntN(8) == 0 {
+	if r.IntN(8) == 0 && t == target.H13 {
 		s.Compile.Target = Narrow
 	}
 	if r.IntN(3) == 0 {

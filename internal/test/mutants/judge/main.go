@@ -26,6 +26,7 @@ import (
 	"github.com/zinc-compiler/zinc/internal/test/mutants/verdict"
 	"github.com/zinc-compiler/zinc/runtime/sim"
 	"github.com/zinc-compiler/zinc/runtime/sim/interp"
+	"github.com/zinc-compiler/zinc/target"
 )
 
 func main() {
@@ -68,7 +69,7 @@ func run(programs string, trace bool, cpu uint64) error {
 			return err
 		}
 		h.Reset()
-		p, s := difftest.Trial(k)
+		p, s := difftest.Trial(k, target.H13)
 		_, err = difftest.Disagreement(context.Background(), p.IR, s)
 		line := verdict.Line{Program: int64(k), Print: hex.EncodeToString(h.Sum(nil)[:8])}
 		if f := (*difftest.Finding)(nil); errors.As(err, &f) {
