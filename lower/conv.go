@@ -54,12 +54,17 @@ func acceptConv(op *ir.Op, l *limits) error {
 	if err != nil {
 		return err
 	}
+	rowTaps := int64(0)
+	if g.kh == 1 {
+		rowTaps = g.kw
+	}
 	for _, c := range []struct {
 		rule, what string
 		have, most int64
 	}{
 		{rule: target.RuleKernel, what: "kernel width", have: g.kw, most: int64(l.t.MaxKernelW)},
 		{rule: target.RuleKernel, what: "kernel height", have: g.kh, most: int64(l.t.MaxKernelH)},
+		{rule: target.RuleKernel, what: "width of a kernel of one row", have: rowTaps, most: int64(l.t.MaxRowKernel)},
 		{rule: target.RuleStride, what: "stride along the width", have: g.sx, most: int64(l.t.MaxStride)},
 		{rule: target.RuleStride, what: "stride along the height", have: g.sy, most: int64(l.t.MaxStride)},
 		{rule: target.RulePadding, what: "padding before the first column", have: g.padLft, most: int64(l.t.MaxPad)},

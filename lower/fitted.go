@@ -5,9 +5,6 @@ package lower
 const (
 	// For the header's estimate of time, in bytes that DMA transfers in that time.
 
-	// bytesNumerator and bytesDenominator turn bytes into microseconds, at 34.13 GB/s.
-	// Exact on 64 of 66 recorded convolutions and products.
-	bytesNumerator, bytesDenominator = 3, 102400
 	// cyclesPerMicrosecond is the clock of the cores' work. Two recorded convolutions of 2304 terms leave 1425 to 1428.
 	cyclesPerMicrosecond = 1428
 	// unitCycles is the time in which a work unit of one channel comes from L2. Recorded products of one output on a

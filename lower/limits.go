@@ -17,7 +17,11 @@ var TensorRules = []string{
 // limitText describes what a rule requires on a target.
 var limitText = map[string]func(t *target.Table) string{
 	target.RuleKernel: func(t *target.Table) string {
-		return fmt.Sprintf("kernels up to %d wide and %d high, dilation included", t.MaxKernelW, t.MaxKernelH)
+		row := ""
+		if t.MaxRowKernel < t.MaxKernelW {
+			row = fmt.Sprintf(" (%d wide in one row)", t.MaxRowKernel)
+		}
+		return fmt.Sprintf("kernels up to %d wide%s and %d high, dilation included", t.MaxKernelW, row, t.MaxKernelH)
 	},
 	target.RuleStride:  func(t *target.Table) string { return fmt.Sprintf("strides up to %d", t.MaxStride) },
 	target.RulePadding: func(t *target.Table) string { return fmt.Sprintf("leading padding up to %d", t.MaxPad) },

@@ -9,7 +9,7 @@ func (c *schedule) times() {
 	for _, d := range c.drafts {
 		work := max(d.moved()+d.groupWork(), d.fetched()*fetchBytes, d.foldedWork(), d.patchWork())
 		cycles := max(d.multiplyCycles(), d.tableCycles())
-		time := max(work*bytesNumerator/bytesDenominator, cycles/cyclesPerMicrosecond)
+		time := max(work*3/c.t.HeaderBytes, cycles/cyclesPerMicrosecond)
 		d.time = min(time, 1<<16-1)
 	}
 }

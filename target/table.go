@@ -13,6 +13,7 @@ type Table struct {
 
 	MaxKernelW   int `doc:"taps of an fp16 kernel along the width"`
 	MaxKernelH   int `doc:"taps of an fp16 kernel along the height"`
+	MaxRowKernel int `doc:"taps of an fp16 kernel of one row"`
 	SmallKernelW int `doc:"taps of an fp16 kernel along the width in small mode"`
 	SmallKernelH int `doc:"taps of an fp16 kernel along the height in small mode"`
 	MaxWidth     int `doc:"width of a tensor"`
@@ -50,6 +51,9 @@ type Table struct {
 	// WidthSliceEnd and FlushesProducts are of the arithmetic that Arithmetic names.
 	WidthSliceEnd   int  `doc:"magnitude from which a slice of the width is infinite, 0 for none"`
 	FlushesProducts bool `doc:"products read subnormal operands as 0"`
+
+	// HeaderBytes is the rate at which the vendor's compiler times the bytes of a task; it is no rate of the hardware.
+	HeaderBytes int64 `doc:"bytes in 3 us of the estimate in a task's header"`
 
 	Arithmetic  string   `doc:"numerics mode of the engine"` // as zinc run --numerics names it
 	CostOf      string   `doc:"chip whose published times the estimates are fitted to"`

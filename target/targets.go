@@ -3,7 +3,7 @@ package target
 // H13 is the A14 and M1 generation.
 var H13 = &Table{
 	Name: "h13", Family: A13, Subtype: 4, Version: 7, TD: 7,
-	MaxKernelW: 13, MaxKernelH: 29, SmallKernelW: 7, SmallKernelH: 15,
+	MaxKernelW: 13, MaxKernelH: 29, MaxRowKernel: 13, SmallKernelW: 7, SmallKernelH: 15,
 	MaxWidth: 16384, MaxHeight: 16384, MaxChannels: 65536, MaxRank: 5,
 	MaxPool: 29, MaxStride: 3, MaxPad: 31, MaxGroups: 1<<13 - 1,
 	ReduceTranspose: 192, MaxSurfaces: 28,
@@ -14,6 +14,7 @@ var H13 = &Table{
 	Cores: 16, SurfaceAlign: 64,
 	FoldsSmall:    true,
 	WidthSliceEnd: 4096, FlushesProducts: true,
+	HeaderBytes: 102400,
 	Arithmetic:  "ane",
 	CostOf:      "M1",
 	StreamForms: []string{"palette4", "palette8", "sparse"},
@@ -49,7 +50,7 @@ var (
 		t.Family, t.Subtype, t.Version, t.TD = A14, 5, 11, 11
 		t.FoldsSmall, t.FoldsPasses, t.PadsByUnit = false, true, true
 		t.OverlapsSwapped, t.OverlapsBroadcast, t.PairsForOne = true, true, true
-		t.MaxKernelW, t.MaxKernelH = 16, 32
+		t.MaxKernelW, t.MaxKernelH, t.MaxRowKernel = 16, 32, 16
 		t.SmallKernelW, t.SmallKernelH = 8, 16
 		t.MaxPool = 31
 		t.StreamForms = append([]string{"int8"}, H13.StreamForms...)
@@ -68,17 +69,20 @@ var (
 		t.Subtype, t.Version = 7, 17
 		t.MaxWidth, t.MaxHeight = 65536, 65536
 		t.Arithmetic, t.WidthSliceEnd, t.FlushesProducts = "ane-fixed", 0, false
+		t.MaxKernelH, t.MaxRowKernel = 31, 15
 		t.StateMultiple = 32
 		t.StreamForms = []string{StreamAll}
 		t.CostOf, t.Programs, t.Tasks = "M4", 8, 8
 	})
 	H17 = H16.with("h17", func(t *Table) {
 		t.Family, t.Subtype, t.Version = A16, 9, 19
+		t.HeaderBytes = 153600
 		t.CostOf, t.Programs, t.Tasks = "M5 Pro", 38, 38
 	})
 	H17s = H17.with("h17s", func(t *Table) { t.Family, t.Programs, t.Tasks, t.Kinds = A17, 0, 0, "" })
 	H18  = H17s.with("h18", func(t *Table) {
 		t.Subtype, t.Version = 10, 20
+		t.HeaderBytes = 180000
 		t.CostOf, t.Programs, t.Tasks, t.Kinds = "M6", 24, 24, oneTask
 	})
 	H18g = H18.with("h18g", func(t *Table) {
