@@ -59,7 +59,7 @@ func (t *Task) Summary() Summary {
 	s.Operation = strings.Join(ops, ", ")
 
 	s.Shape = fmt.Sprintf("%s %dx%dx%d", t.Word(InFmt), t.Get(Cin), t.Get(Hin), t.Get(Win))
-	if t.On(In2Fmt) || t.On(Source2DMA) || t.On(PETwo) {
+	if t.On(Source2DMA) || t.On(PETwo) {
 		s.Shape += " and " + t.Word(In2Fmt)
 	}
 	s.Shape += fmt.Sprintf(" -> %s %dx%dx%d", t.Word(OutFmt), t.Get(Cout), t.Get(Hout), t.Get(Wout))
