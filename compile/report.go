@@ -315,7 +315,7 @@ func (d *driver) account(u *unit, f *e5.Function) {
 		u.dispatches(index)
 		u.compressed()
 		u.estimate(index, f)
-		u.attest(index)
+		u.attest(index, d.o.Target.TD)
 	}
 	for _, p := range u.procs {
 		for _, t := range p.Tables {
@@ -396,9 +396,9 @@ func (r *Report) connect(ops []*ir.Op, index map[*ir.Op]int) {
 	}
 }
 
-// attest lists the tasks with their estimates and the evidence for them; index maps an operation to its index in
-// Report.Ops.
-func (u *unit) attest(index map[*ir.Op]int) {
+// attest lists the tasks with their estimates and the evidence for them, in a version of descriptors; index maps an
+// operation to its index in Report.Ops.
+func (u *unit) attest(index map[*ir.Op]int, version int) {
 	if u.procs == nil {
 		return // a plan
 	}
@@ -428,7 +428,7 @@ func (u *unit) attest(index map[*ir.Op]int) {
 			x.Estimate = new(Estimate)
 			x.Estimate.add(a.cost)
 		}
-		if x.Cases = attest.Cases(x.Kind); x.Cases != nil {
+		if x.Cases = attest.Cases(version, x.Kind); x.Cases != nil {
 			x.Attested = true
 			r.Attested++
 		}

@@ -9,18 +9,31 @@ import (
 )
 
 func TestTable(t *testing.T) {
-	lines := slices.Collect(strings.Lines(table))
+	for _, version := range Versions {
+		tableOf(t, version)
+	}
+	if c := Cases(Versions[0], "work=none"); c != nil {
+		t.Errorf("an unknown kind is attested by %q", c)
+	}
+	if c := Cases(0, "work=none"); c != nil {
+		t.Errorf("a version without a table has kinds attested by %q", c)
+	}
+}
+
+func tableOf(t *testing.T, version int) {
+	text, err := tables.ReadFile(File(version))
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := slices.Collect(strings.Lines(string(text)))
 	if !slices.IsSorted(lines) || len(lines) == 0 {
 		t.Fatalf("%d lines, want some, sorted", len(lines))
 	}
 	for _, line := range lines {
 		kind, cases, ok := strings.Cut(strings.TrimSpace(line), "\t")
-		if !ok || len(strings.Fields(cases)) == 0 || !slices.Equal(Cases(kind), strings.Fields(cases)) {
+		if !ok || len(strings.Fields(cases)) == 0 || !slices.Equal(Cases(version, kind), strings.Fields(cases)) {
 			t.Errorf("line %q: want a kind, a tab, recorded cases", line)
 		}
-	}
-	if c := Cases("work=none"); c != nil {
-		t.Errorf("an unknown kind is attested by %q", c)
 	}
 }
 

@@ -341,7 +341,7 @@ func fieldNode(r *td.Reading) *node.Node {
 // field.
 func (d *fileDump) detail(procedure string, i, count int, t td.Placed, at int64) error {
 	kind := attest.Kind(t.Task, i, count)
-	cases := attest.Cases(kind)
+	cases := attest.Cases(t.Codec.Version, kind)
 	s := t.Summary()
 	n := node.Row("", "{+procedure}task {index} of procedure {-procedure} at {offset:#x}, byte {file_offset:#x} of "+
 		"the file, {words} words\n  {engine}, {operation}\n  {shape}\n  {buffers}\n{+attested_kind}{+attested_by}",
