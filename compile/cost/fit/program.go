@@ -48,6 +48,10 @@ func compiled(g *graphRow, dir string) (*program, error) {
 		return nil, fmt.Errorf("%s: %d operations on the CPU and %d dispatches, want 0 and 1", g.name, r.Report.CPUOps,
 			r.Report.Dispatches)
 	}
+	codec, err := td.CodecOf(cost.Simulated.TD)
+	if err != nil {
+		return nil, err
+	}
 	p := &program{}
 	if g.copies {
 		for _, c := range r.E5.Functions[0].Chains() {
@@ -61,7 +65,7 @@ func compiled(g *graphRow, dir string) (*program, error) {
 		if !ok {
 			return nil, fmt.Errorf("%s: procedure %s has no text", g.name, proc.Name)
 		}
-		chain, err := td.V7.DecodeChain(words, off, proc.FirstWords)
+		chain, err := codec.DecodeChain(words, off, proc.FirstWords)
 		if err != nil {
 			return nil, err
 		}

@@ -9,6 +9,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -359,6 +360,81 @@ func TestRecordedPackedTasksComputeTheirPrograms(t *testing.T) {
 			r, tasks := readRecordedOf(t, td.V11, filepath.Join("h14", c.name))
 			c.run(t, r, tasks)
 		})
+	}
+}
+
+// TestPackedTasksAreReadFromTheirOwnPlaces changes one word of a recorded task of h14 at a time: the result is another
+// one, or a fault. The task adds two images of 128x16x16.
+func TestPackedTasksAreReadFromTheirOwnPlaces(t *testing.T) {
+	const n = 128 * 16 * 16
+	shape := [4]int{1, 128, 16, 16}
+	r, recorded := readRecordedOf(t, td.V11, filepath.Join("h14", "binary_add_1x128x16x16"))
+	if len(recorded) != 1 || len(r.Tensors) != 3 {
+		t.Fatalf("%d tasks with %d tensors, want one with three", len(recorded), len(r.Tensors))
+	}
+	ws, err := td.V11.EncodeWords(recorded[0].Task)
+	if err != nil {
+		t.Fatal(err)
+	}
+	run := func(words []uint32) ([]float64, error) {
+		x, y, out := newSurface(shape[0], shape[1], shape[2], shape[3]), newSurface(shape[0], shape[1], shape[2],
+			shape[3]), newSurface(shape[0], shape[1], shape[2], shape[3])
+		x.set(random(1, n, 4))
+		y.set(random(2, n, 4))
+		task, err := td.V11.DecodeWords(words)
+		if err != nil {
+			return nil, err
+		}
+		e := New(Options{L2Bytes: l2Bytes})
+		err = e.Run(context.Background(), []td.Placed{{Task: task, Codec: td.V11}},
+			buffers{1: make([]byte, 1<<14), 4: x.buf, 5: out.buf, 6: y.buf})
+		return out.values(), err
+	}
+	want, err := run(ws)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The word of each register among those of the task: the first field there that the task writes.
+	at := map[uint32]int{}
+	for i := range td.Fields() {
+		f := td.Field(i)
+		if p := f.Row().Place(td.V11); p.Block != nil && !p.Block.Header {
+			if w, ok := td.V11.WordIndex(recorded[0].Task, f); ok {
+				at[p.Addr()] = w
+			}
+		}
+	}
+	for _, c := range []struct {
+		register uint32
+		what     string
+		to       func(w uint32) uint32
+	}{
+		{0x0000, "width and height of the input", func(w uint32) uint32 { return w - 1 }},
+		{0x000c, "channels of the input", func(w uint32) uint32 { return w / 2 }},
+		{0x0010, "channels of the result", func(w uint32) uint32 { return w / 2 }},
+		{0x0014, "width and height of the result", func(w uint32) uint32 { return w - 1<<16 }},
+		{0x0038, "work of the planar engine", func(w uint32) uint32 { return w ^ 0x10 }},
+		{0x0900, "operation", func(w uint32) uint32 { return w ^ 4 }},
+		{0x1110, "offset of source 1", func(w uint32) uint32 { return w + 64 }},
+		{0x1118, "row stride of source 1", func(w uint32) uint32 { return w + 64 }},
+		{0x111c, "channel stride of source 1", func(w uint32) uint32 { return w - 64 }},
+		{0x1128, "offset of source 2", func(w uint32) uint32 { return w + 64 }},
+		{0x1130, "row stride of source 2", func(w uint32) uint32 { return w - 64 }},
+		{0x1134, "channel stride of source 2", func(w uint32) uint32 { return w - 64 }},
+		{0x1508, "offset of the result", func(w uint32) uint32 { return w + 64 }},
+		{0x1510, "row stride of the result", func(w uint32) uint32 { return w + 64 }},
+		{0x1514, "channel stride of the result", func(w uint32) uint32 { return w - 64 }},
+	} {
+		w, ok := at[c.register]
+		if !ok {
+			t.Errorf("%s: the task does not write register %#x", c.what, c.register)
+			continue
+		}
+		changed := slices.Clone(ws)
+		changed[w] = c.to(ws[w])
+		if got, err := run(changed); err == nil && slices.Equal(got, want) {
+			t.Errorf("%s: %#x instead of %#x in register %#x gives the same result", c.what, changed[w], ws[w], c.register)
+		}
 	}
 }
 

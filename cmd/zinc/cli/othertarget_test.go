@@ -1,0 +1,77 @@
+package cli
+
+import (
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/zinc-compiler/zinc/internal/shareddir"
+	"github.com/zinc-compiler/zinc/internal/testform"
+)
+
+// smallModels of the corpus and of the converted packages are compiled, run, verified and proved in the usual form of
+// TestModelsRunOnH14, all of them in the long one.
+var smallModels = []string{"corpus/coremltools-add", "corpus/espresso-conv", "corpus/espresso-decode-ffn",
+	"corpus/espresso-fused-ffn", "corpus/espresso-matmul", "corpus/espresso-rwkv-recurrent-step",
+	"corpus/fluid-argmax", "corpus/fluid-token-duration", "corpus/mnist-cnn-inline",
+	"converted/kvshift.mlpackage", "converted/lnenum.mlpackage",
+	"converted/mlp-sparse.mlpackage"}
+
+// TestModelsRunOnH14 compiles models for h14. They have no hazards, compute what they compute on h13 bit for bit, agree
+// with the reference on three seeds, and are proved.
+func TestModelsRunOnH14(t *testing.T) {
+	shared := shareddir.Find(t)
+	names := testform.Of(smallModels[:4], smallModels, nil)
+	if names == nil {
+		for _, dir := range []string{"corpus", "converted"} {
+			entries, err := os.ReadDir(filepath.Join(shared, dir))
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, e := range entries {
+				if e.IsDir() {
+					names = append(names, dir+"/"+e.Name())
+				}
+			}
+		}
+	}
+	for _, name := range names {
+		t.Run(name, func(t *testing.T) {
+			model := filepath.Join(shared, filepath.FromSlash(name))
+			if strings.HasPrefix(name, "corpus/") && filepath.Ext(name) == "" {
+				model = filepath.Join(shareddir.WithWeights(t, shared, model), "model.mil")
+			}
+			_, want := outputs(t, model, "h13")
+			pair, got := outputs(t, model, "h14")
+			if got != want {
+				t.Errorf("on h14:\n%son h13:\n%s", got, want)
+			}
+			for _, args := range [][]string{{"dump", "--hazards", pair}, {"prove", pair, model, "-t", "h14"}} {
+				if s, out, msg := call(t, args...); s != statusOK {
+					t.Errorf("zinc %v: status %d\n%s%s", args, s, out, msg)
+				}
+			}
+			for seed := 1; seed <= 3; seed++ {
+				if s, out, msg := call(t, "verify", model, "-t", "h14", "--seed", strconv.Itoa(seed)); s != statusOK {
+					t.Errorf("verify, seed %d: status %d\n%s%s", seed, s, out, msg)
+				}
+			}
+		})
+	}
+}
+
+// outputs compiles a model for a target and returns the pair and what a run prints.
+func outputs(t *testing.T, model, target string) (pair, printed string) {
+	t.Helper()
+	pair = filepath.Join(t.TempDir(), "m.hwx")
+	if s, _, msg := call(t, model, "-t", target, "-o", pair); s != statusOK {
+		t.Fatalf("compile for %s: status %d\n%s", target, s, msg)
+	}
+	s, out, msg := call(t, "run", pair, "--random", "1")
+	if s != statusOK {
+		t.Fatalf("run on %s: status %d\n%s%s", target, s, out, msg)
+	}
+	return pair, out
+}
