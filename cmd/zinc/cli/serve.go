@@ -9,6 +9,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -19,6 +20,7 @@ import (
 	"github.com/zinc-compiler/zinc/runtime/sim/stack"
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/broker"
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/inject"
+	"github.com/zinc-compiler/zinc/target"
 )
 
 // serveCommand is the state of `zinc serve`.
@@ -26,6 +28,7 @@ type serveCommand struct {
 	*env
 	machineFlags
 	socket   string
+	target   string // whose programs the machine runs
 	numerics string
 	workers  int
 	limits   broker.Limits
@@ -53,20 +56,25 @@ zinc.Dial. It ends when it is interrupted.
 Only the user who runs it may connect, by the permissions of the socket. On Linux the
 kernel vouches for a client's process and user; its team and entitlements are what it
 claims. When a client ends, even by being killed, what it had loaded is released, and the
-others go on. The limits hold per client.
+others go on. The limits hold per client. The machine runs the programs of one target and
+refuses containers of another CPU subtype.
 
 With --lockstep N, nothing runs before N clients have come, each with a seat (zinc run
 --seat, zinc.DialOptions), and virtual time passes only while every client waits for an
 answer. Order and time of all calls, and the trace, are then the same in every run of the
 same clients, whatever the speed of their processes. Serve ends with the last of them.`,
 		Example: `  zinc serve --socket /run/user/501/zinc.sock
-  zinc run digits.hwx --random 1 --connect /run/user/501/zinc.sock`,
+  zinc run digits.hwx --random 1 --connect /run/user/501/zinc.sock
+  zinc serve --socket /run/user/501/m2.sock --target m2`,
 		GroupID: groupServe,
 		Args:    cobra.NoArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return c.serve(cmd.Context()) },
 	}
 	f := cmd.Flags()
 	f.StringVar(&c.socket, "socket", "", "`PATH` of the Unix socket to listen on")
+	c.target = defaultTarget
+	f.VarP(targetFlag{&c.target}, "target", "t", "hardware `TARGET` whose programs the machine runs: "+
+		strings.Join(target.Compiled(), ", ")+chipsToo)
 	f.Var(newArithmetic(&c.numerics), "numerics", "arithmetic on the engine: ane, ane-wide, ane-fixed or ieee, as in "+
 		"zinc run")
 	f.IntVar(&c.workers, "workers", 0, "goroutines of one task; 0 for one per processor")
@@ -98,7 +106,11 @@ func (c *serveCommand) serve(ctx context.Context) error {
 	if c.seats < 0 {
 		return usagef("--lockstep=%d: want 0 or more clients", c.seats)
 	}
-	o := stack.Options{Strict: c.strict, Numerics: sim.EngineNumerics(mode), Workers: c.workers, Limits: c.limits,
+	of, err := lookupTarget(c.target)
+	if err != nil {
+		return usagef("--target: %w", err)
+	}
+	o := stack.Options{Target: of, Strict: c.strict, Numerics: sim.EngineNumerics(mode), Workers: c.workers, Limits: c.limits,
 		Compile: c.brokerCompiler(), Seats: c.seats}
 	if c.inject != "" {
 		spec, err := inject.Parse(c.inject)
