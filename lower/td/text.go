@@ -189,7 +189,7 @@ func (r *textReader) field(s string) error {
 // close ends the task that is open; its records follow from its form and its fields.
 func (r *textReader) close() {
 	if r.task != nil {
-		r.task.Spans = forms[r.form].spans(r.task)
+		r.task.setForm(r.form)
 		r.task = nil
 	}
 }

@@ -32,6 +32,13 @@ func (t *Task) form() (int, error) {
 		"can tell apart", len(t.Spans))
 }
 
+// setForm gives the task the records of a form. The current one is that of the codec that writes the task.
+func (t *Task) setForm(form int) {
+	if t.Spans = nil; form > 0 {
+		t.Spans = forms[form].spans(t)
+	}
+}
+
 // EncodeV10 returns the task's version-10 image, ImageSize bytes.
 func EncodeV10(t *Task) ([]byte, error) {
 	img := make([]byte, ImageSize)
@@ -84,7 +91,7 @@ func decodeV10(img []byte, at int) (*Task, error) {
 	if int(form) >= len(forms) {
 		return nil, imagef(at+formAt, "form %d: forms are 0 to %d", form, len(forms)-1)
 	}
-	t.Spans = forms[form].spans(t)
+	t.setForm(int(form))
 	if want, err := t.form(); err != nil || want != int(form) {
 		// A task that streams coefficients is written whole in its current form.
 		return nil, imagef(at+formAt, "form %d (%s): the task's records are those of form %d (%s)", form,
