@@ -433,7 +433,8 @@ func TestPackedTasksAreReadFromTheirOwnPlaces(t *testing.T) {
 		changed := slices.Clone(ws)
 		changed[w] = c.to(ws[w])
 		if got, err := run(changed); err == nil && slices.Equal(got, want) {
-			t.Errorf("%s: %#x instead of %#x in register %#x gives the same result", c.what, changed[w], ws[w], c.register)
+			t.Errorf("%s: %#x instead of %#x in register %#x gives the same result", c.what, changed[w], ws[w],
+				c.register)
 		}
 	}
 }
