@@ -110,8 +110,8 @@ func (c *serveCommand) serve(ctx context.Context) error {
 	if err != nil {
 		return usagef("--target: %w", err)
 	}
-	o := stack.Options{Target: of, Strict: c.strict, Numerics: sim.EngineNumerics(mode), Workers: c.workers, Limits: c.limits,
-		Compile: c.brokerCompiler(), Seats: c.seats}
+	o := stack.Options{Target: of, Strict: c.strict, Numerics: sim.EngineNumerics(mode), Workers: c.workers,
+		Limits: c.limits, Compile: c.brokerCompiler(), Seats: c.seats}
 	if c.inject != "" {
 		spec, err := inject.Parse(c.inject)
 		if err != nil {
