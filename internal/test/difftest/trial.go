@@ -24,10 +24,10 @@ func LimitsOf(t *target.Table) *irgen.Limits {
 	}
 }
 
-// Narrow is h13 with little L2 and low limits, so that small tensors are cut as large ones are. The simulated engine
-// has the full limits and runs what is compiled for Narrow.
+// Narrow is the default target with little L2 and low limits, so that small tensors are cut as large ones are. The
+// simulated engine has the full limits and runs what is compiled for Narrow.
 var Narrow = func() *target.Table {
-	t := *target.H13
+	t := *target.Default
 	t.L2Bytes, t.MaxHeight, t.MaxGroups, t.StreamPixels = 48<<10, 20, 5, 16
 	return &t
 }()
@@ -43,7 +43,7 @@ func Trial(n uint64, t *target.Table) (*irgen.Program, Settings) {
 		Compile: compile.Options{
 			Target:      t,
 			SplitKernel: r.IntN(3) == 0,
-			FullTD:      r.IntN(16) == 0 && t == target.H13, // whose descriptors have such a form
+			FullTD:      r.IntN(16) == 0 && t == target.Default, // whose descriptors have such a form
 			VerifyEach:  r.IntN(16) == 0,
 			Workers:     1,
 		},
@@ -51,7 +51,7 @@ func Trial(n uint64, t *target.Table) (*irgen.Program, Settings) {
 	if s.Numerics == numerics.ANE && n%4 == 0 {
 		s.Numerics = numerics.ANEFixed
 	}
-	if r.IntN(8) == 0 && t == target.H13 {
+	if r.IntN(8) == 0 && t == target.Default {
 		s.Compile.Target = Narrow
 	}
 	if r.IntN(3) == 0 {

@@ -69,7 +69,7 @@ func run(programs string, trace bool, cpu uint64) error {
 			return err
 		}
 		h.Reset()
-		p, s := difftest.Trial(k, target.H13)
+		p, s := difftest.Trial(k, target.Default)
 		_, err = difftest.Disagreement(context.Background(), p.IR, s)
 		line := verdict.Line{Program: int64(k), Print: hex.EncodeToString(h.Sum(nil)[:8])}
 		if f := (*difftest.Finding)(nil); errors.As(err, &f) {
