@@ -117,8 +117,8 @@ func TestErrorsHaveTypes(t *testing.T) {
 	ctx := context.Background()
 	for want, o := range map[string]zinc.Options{
 		"precision":  {Precision: "fp8"},
-		"target":     {Target: "m1"},
-		"descriptor": {Target: "h14"},
+		"target":     {Target: "h99"},
+		"descriptor": {Target: "h15"},
 		"function":   {Func: "none"},
 	} {
 		if _, err := zinc.Compile(ctx, digits, o); err == nil || !strings.Contains(err.Error(), want) {
