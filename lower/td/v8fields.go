@@ -26,8 +26,8 @@ var (
 	DstForm20  = regLate("TileDMADst.DstForm", Named, "0x32 when the result is written")
 )
 
-// cacheWords are the words of Cache.
-var cacheWords = [...]int{0x00 / 4, 0x04 / 4, 0x08 / 4, 0x18 / 4, 0x28 / 4, 0x2c / 4}
+// cacheWords are the words of Cache: registers 0x5900, 0x5904, 0x5908, 0x5918, 0x5928 and 0x592c.
+var cacheWords = [...]int{0, 1, 2, 6, 10, 11}
 
 // cacheZero is the index of the word that is written with the first although it is zero.
 const cacheZero = 3

@@ -245,7 +245,6 @@ func (x *exec[T, R]) depthwise(p poster[T, R], g *geometry, k *kernel[T], v []T,
 		for i := lo; i < hi; i++ {
 			c := i % channels
 			taps := k.w[c*g.red:][:g.red]
-			left := k.biasOf(c)
 			for oy := range oh {
 				if x.ctx.Err() != nil {
 					return
@@ -263,7 +262,7 @@ func (x *exec[T, R]) depthwise(p poster[T, R], g *geometry, k *kernel[T], v []T,
 				}
 				row := oy % together
 				acc := sums[row*ow:][:ow]
-				left = x.num.begin(acc, k.biasOf(c))
+				left := x.num.begin(acc, k.biasOf(c))
 				x.num.add(acc, ow, taps, g.red, 1, seen, at, ow)
 				if row == together-1 || oy == oh-1 {
 					p.row(out[(i*oh+oy-row)*ow:][:(row+1)*ow], sums[:(row+1)*ow], left)
