@@ -60,6 +60,22 @@ func TestSourcesAreOnDifferentBanks(t *testing.T) {
 	}
 }
 
+// TestOneChannelIsBroadcast checks that the pair of mean and factor of an only channel counts as broadcast where the
+// channel is normalised too, as recorded for norm_layer_norm_ax1_2_3_1x1x1x64.
+func TestOneChannelIsBroadcast(t *testing.T) {
+	for _, c := range []struct {
+		axes []int64
+		want bool
+	}{{[]int64{1, 2, 3}, true}, {[]int64{3}, false}} {
+		g := irbuild.New(1)
+		g.Output(g.Op("layer_norm", "x", g.Input(1, 1, 1, 64), "axes", c.axes))
+		l := lowered(t, g)
+		if last := l[len(l)-1]; last.On(td.Bcast2C) != c.want {
+			t.Errorf("axes %v: %s is %v, recorded %v", c.axes, td.Bcast2C, !c.want, c.want)
+		}
+	}
+}
+
 // TestTasksOfOperationsAreAsRecorded checks the engines of an operation's tasks and what stays in L2, as recorded for
 // the named cases.
 func TestTasksOfOperationsAreAsRecorded(t *testing.T) {

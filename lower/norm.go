@@ -330,11 +330,10 @@ func (b *builder) normalise(x, dst *view, first int, eps float64, transposed boo
 			both.broadcast[axC] = true
 			src, out = imageOperand(xs, 1), imageOperand(ds, 1)
 		} else {
-			// One channel counts as broadcast if it is normalised too (case norm_layer_norm_ax1_2_3_1x1x1x64).
-			both.broadcast[axC] = k == 1 && lead <= 1
 			both.broadcast[axD] = src.ext[axD] > 1
 			both.swap = k > 1 || transposed && src.ext[axW] > 1
-			both.broadcast[axC] = b.t.PairsForOne && !both.swap
+			// One channel counts as broadcast if it is normalised too (case norm_layer_norm_ax1_2_3_1x1x1x64).
+			both.broadcast[axC] = !both.swap && (k == 1 && lead <= 1 || b.t.PairsForOne)
 		}
 		b.emit(d, src, both, out, 0)
 	}
