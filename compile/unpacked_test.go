@@ -35,10 +35,14 @@ func TestMissingCompressedWeightsTakeNoMemory(t *testing.T) {
 	for _, c := range []struct{ name, weight string }{
 		{"blocks", `constexpr_blockwise_shift_scale(data = tensor<int4, [16384, 16384]>` + blob + `64))), ` +
 			`scale = tensor<fp16, [16384, 512]>` + blob + `134217856))))`},
+		{"palette of int8", `constexpr_blockwise_shift_scale(data = q, scale = tensor<fp16, [16384, 1]>` + blob +
+			`134217856))))`},
 		{"palette", `constexpr_lut_to_dense(indices = tensor<uint4, [16384, 16384]>` + blob + `64))), ` +
 			`lut = tensor<fp16, [1, 1, 16, 1]>` + blob + `134217856))))`},
 	} {
-		got := check(`tensor<fp16, [16384, 16384]> w = ` + c.weight + `[name = string("w")];`)
+		const bytes = `tensor<int8, [16384, 16384]> q = constexpr_lut_to_dense(` +
+			`indices = tensor<uint4, [16384, 16384]>` + blob + `64))), lut = tensor<int8, [1, 1, 16, 1]>` + blob + `134217856))))[name = string("q")];`
+		got := check(bytes + `tensor<fp16, [16384, 16384]> w = ` + c.weight + `[name = string("w")];`)
 		if !strings.Contains(got, `"estimate"`) || strings.Contains(got, "limit of") {
 			t.Errorf("%s: %.300s", c.name, got)
 		}

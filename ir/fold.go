@@ -29,36 +29,28 @@ func FoldOp(op *Op) ([]*Const, error) {
 	if _, err := InferOp(op); err != nil {
 		return nil, err
 	}
-	if AssumesWeight(op) {
-		if c := assumedResult(op); c != nil {
-			return []*Const{c}, nil
-		}
+	if c := AssumedWeight(op); c != nil {
+		return []*Const{c}, nil
 	}
 	return op.Def.Fold(op)
 }
 
-// AssumesWeight reports whether an operation is a compressed weight whose values are unknown. Its fold is other assumed
-// values, which take no memory. A sparse weight is folded as any other: its mask decides about places and times.
-func AssumesWeight(op *Op) bool { return assumption(op) != nil }
-
-// assumption returns what assumes the values of the weight, nil for another operation.
-func assumption(op *Op) (of func(t DType, bytes int) []byte) {
+// AssumedWeight returns what the result of a compressed weight is assumed to be if values of the weight are unknown:
+// other assumed values, which take no memory. It returns nil for another operation, and for a sparse weight, whose mask
+// decides about places and times.
+func AssumedWeight(op *Op) *Const {
 	if !IsConstexpr(op) || op.Arg(ParamMask) != nil || op.Arg(ParamDataMask) != nil || op.Arg(ParamIndicesMask) != nil {
 		return nil
 	}
+	var of func(t DType, bytes int) []byte
+	known := true
 	op.Operands(func(_ *Param, v *Value) {
-		if v.Const != nil && v.Const.Assumed != nil {
+		if known = known && v.IsConst(); known && v.Const.Assumed != nil {
 			of = v.Const.Assumed
 		}
 	})
-	return of
-}
-
-// assumedResult returns assumed values for the result of a compressed weight, or nil.
-func assumedResult(op *Op) *Const {
-	of := assumption(op)
 	t, ok := resultType(op)
-	if !ok || !t.DType.IsFloat() || t.Bytes() > math.MaxInt {
+	if of == nil || !known || !ok || !t.DType.IsFloat() && t.DType.Bits() != 8 || t.Bytes() > math.MaxInt {
 		return nil
 	}
 	data := of(t.DType, int(t.Bytes()))

@@ -53,12 +53,16 @@ func (s *State) foldOp(op *ir.Op) (bool, error) {
 	if !known || !constexpr && s.folded+bytes > foldBudget {
 		return false, nil
 	}
-	unpacked := constexpr && !ir.AssumesWeight(op)
+	assumed := ir.AssumedWeight(op)
+	unpacked := constexpr && assumed == nil
 	if limit := memlimit.Bytes(); unpacked && bytes > limit-s.expanded {
 		return false, fmt.Errorf("%s %q: decompressed it takes %d bytes, with the %d bytes of those before it more "+
 			"than the limit of %d bytes of memory", op.Def.Name, op.Name, bytes, s.expanded, limit)
 	}
-	cs, err := ir.FoldOp(op)
+	cs, err := []*ir.Const{assumed}, error(nil)
+	if assumed == nil {
+		cs, err = ir.FoldOp(op)
+	}
 	if err != nil {
 		return false, fmt.Errorf("%s %q: %w", op.Def.Name, op.Name, err)
 	}
