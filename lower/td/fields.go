@@ -103,7 +103,7 @@ const Lanes = 16
 
 // The fields that version 7 has, each with its place there. Lane i of an indexed field is i fields after lane 0.
 var (
-	table []Row
+	table = make([]Row, 0, numFields)
 
 	// Header.
 	TID            = header("TID", 0, 0, 16, "task index in its chain").is(Chain)

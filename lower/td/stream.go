@@ -216,8 +216,10 @@ func (c *Codec) appendWords(out []uint32, t *Task) ([]uint32, error) {
 		if s.Mask == 0 {
 			w := b.wordAt(s.Addr)
 			out = append(out, ws[w:][:s.Count]...)
-			for i := range s.Count {
-				written[w+i] = true
+			if c.defaults != nil {
+				for i := range s.Count {
+					written[w+i] = true
+				}
 			}
 			continue
 		}
@@ -320,23 +322,42 @@ func (c *Codec) readRecords(spans []Span, all *[allWords]uint32, ws []uint32, n,
 			}
 			all[h], seen[h] = value, true
 		}
-		for i, addr := range s.registers() {
-			w, v := b.wordAt(addr), ws[p+1+i]
-			// A task has one value for each register, and no recorded task writes a register twice, but for the one
-			// that fills a task.
-			switch {
-			case c.filler(addr) && v != fillerValue:
-				return nil, badf(off+4*(p+1+i), "register %#x = %#x: it only fills a task, with %#x", addr, v,
-					fillerValue)
-			case seen[w] && !c.filler(addr) && !(s.Bar && c.repeats(s) && all[w] == v):
-				return nil, badf(off+4*(p+1+i), "register %#x is written twice", addr)
-			}
-			all[w], seen[w] = v, true
+		if err := c.readRegisters(s, b, all, &seen, ws[p+1:], off+4*(p+1)); err != nil {
+			return nil, err
 		}
 		spans = append(spans, s)
 		p += 1 + s.Count
 	}
 	return spans, nil
+}
+
+// readRegisters sets the words of a record's registers to those that follow its head, which are at byte off. A task has
+// one value for each register, and no recorded task writes a register twice, but for the one that fills a task.
+func (c *Codec) readRegisters(
+	s Span, b *Block, all *[allWords]uint32, seen *[allWords]bool, ws []uint32, off int,
+) error {
+	if s.Mask == 0 && !c.filler(s.Addr) {
+		first := b.wordAt(s.Addr)
+		for i, v := range ws[:s.Count] {
+			w := first + i
+			if seen[w] && !(s.Bar && c.repeats(s) && all[w] == v) {
+				return badf(off+4*i, "register %#x is written twice", s.Addr+4*uint32(i))
+			}
+			all[w], seen[w] = v, true
+		}
+		return nil
+	}
+	for i, addr := range s.registers() {
+		w, v := b.wordAt(addr), ws[i]
+		switch {
+		case c.filler(addr) && v != fillerValue:
+			return badf(off+4*i, "register %#x = %#x: it only fills a task, with %#x", addr, v, fillerValue)
+		case seen[w] && !c.filler(addr):
+			return badf(off+4*i, "register %#x is written twice", addr)
+		}
+		all[w], seen[w] = v, true
+	}
+	return nil
 }
 
 // onlyFields reports the first word with a bit that belongs to no field and is not as the default has it.

@@ -1,6 +1,6 @@
 package td
 
-// complete drops what version 11 does not have, moves what it has elsewhere, and sets what it leaves out (twins of
+// completeV11 drops what version 11 does not have, moves what it has elsewhere, and sets what it leaves out (twins of
 // recorded cases of h13 and h14).
 func completeV11(t *Task) {
 	t.val[LogEvents] &^= eventV7

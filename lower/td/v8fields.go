@@ -199,31 +199,42 @@ func (f *lateForm) placeApart(out map[Field]Place) {
 
 // placeLate assigns the rows their places in the versions after 11, and completes their codecs.
 func placeLate() {
+	unexplained := map[word][]Field{} // of version 7
+	for x := range table {
+		if r := &table[x]; r.Known == Unknown {
+			at := wordOf(r.places[layoutV7])
+			unexplained[at] = append(unexplained[at], Field(x))
+		}
+	}
 	for _, f := range lateForms {
 		apart := f.places()
-		for x := range table { // unexplained bits in which a version has a field
-			from := table[x].places[layoutV7]
-			if table[x].Known == Unknown && f.taken(from, apart) {
-				apart[Field(x)] = Place{}
+		for x, p := range apart {
+			was := table[x].places[layoutV7]
+			if was.Block == nil {
+				continue
+			}
+			for _, bits := range unexplained[wordOf(was)] { // in which the version has the field
+				if table[bits].places[layoutV7].overlaps(p) {
+					apart[bits] = Place{}
+				}
 			}
 		}
 		placeRows(f.layout, apart, f.moves())
 		f.codec.number()
 		zero := f.Cache.first + cacheWords[cacheZero]
-		f.codec.form = packed{Codec: f.codec, finish: func(*Task) {}, zero: zero, with: f.Cache.first + cacheWords[0]}
+		f.codec.form = packed{Codec: f.codec, zero: zero, with: f.Cache.first + cacheWords[0]}
 	}
 }
 
-// taken reports whether a field that leaves its word of version 7 has some of the bits of a place in it.
-func (f *lateForm) taken(from Place, apart map[Field]Place) bool {
-	for x, p := range apart {
-		was := table[x].places[layoutV7]
-		if was.Block == nil || was.Block != from.Block || was.Word != from.Word {
-			continue
-		}
-		if int(p.Bit) < int(from.Bit+from.Width) && int(from.Bit) < int(p.Bit+p.Width) {
-			return true
-		}
-	}
-	return false
+// word is a word of a block.
+type word struct {
+	block *Block
+	index int
+}
+
+func wordOf(p Place) word { return word{p.Block, p.Word} }
+
+// overlaps reports whether two places have bits of the same numbers.
+func (p Place) overlaps(q Place) bool {
+	return int(q.Bit) < int(p.Bit+p.Width) && int(p.Bit) < int(q.Bit+q.Width)
 }

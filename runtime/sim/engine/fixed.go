@@ -2,6 +2,7 @@ package engine
 
 import (
 	"math"
+	"sync"
 
 	"github.com/zinc-compiler/zinc/runtime/sim/engine/port"
 )
@@ -15,7 +16,7 @@ const unit = 16
 const accumulatorEnd = portEnd << unit
 
 // fixedValues contains the number of every fp16 pattern: the exponent of infinities and NaN is one above the largest.
-var fixedValues = func() *[1 << 16]float32 {
+var fixedValues = sync.OnceValue(func() *[1 << 16]float32 {
 	t := new([1 << 16]float32)
 	for i := range t {
 		t[i] = port.Widen(uint16(i))
@@ -25,7 +26,7 @@ var fixedValues = func() *[1 << 16]float32 {
 	}
 	t[0x8000] = 0
 	return t
-}()
+})
 
 // halfAway rounds to fp16, halves away from zero, and drops the sign of zero.
 func halfAway(f float32) uint16 {
