@@ -285,12 +285,13 @@ func (a *analysis) Range(v *ir.Value) Interval {
 func (f *function) constOf(k *ir.Const) Interval {
 	r, ok := f.consts[k]
 	if !ok {
-		few := k
-		if k.Assumed != nil && k.Elems() > knownElems { // the range of some is as good
-			few = &ir.Const{Type: k.Type.WithShape(knownElems), Data: k.Data}
-		}
-		if r = interval.All; !f.light || k.Assumed == nil && k.Elems() <= knownElems {
-			r = interval.OfConst(few)
+		switch {
+		case f.light && (k.Assumed != nil || k.Elems() > knownElems):
+			r = interval.All
+		case k.Assumed != nil && k.Elems() > knownElems: // the range of some is as good
+			r = interval.OfConst(&ir.Const{Type: k.Type.WithShape(knownElems), Data: k.Data})
+		default:
+			r = interval.OfConst(k)
 		}
 		f.consts[k] = r
 	}

@@ -240,7 +240,7 @@ func convRange(c *call) []Interval {
 	if m, axis := c.a.rowNorm(c.op.Arg(ir.ParamX)); axis == 1 && a.Groups == 1 && n == shape[1] {
 		f.norm = m
 	}
-	for o := range alike(k, shape[0]) {
+	for o := range rowsRead(k, shape[0]) {
 		f.row(o, n, func(i int64) float64 { return k.Float(o*n + i) }, bias(o))
 	}
 	f.plus(rest)
@@ -271,7 +271,7 @@ func convTransposeRange(c *call) []Interval {
 		return one(interval.Add(interval.Add(r, b), rest))
 	}
 	f := c.newAffine(c.in(ir.ParamX), 1, true)
-	for o := range alike(k, per*a.Groups) {
+	for o := range rowsRead(k, per*a.Groups) {
 		g, within := o/per, o%per
 		f.row(o, group*taps, func(i int64) float64 {
 			return k.Float(((g*group+i/taps)*per+within)*taps + i%taps)
@@ -281,10 +281,13 @@ func convTransposeRange(c *call) []Interval {
 	return f.result(c)
 }
 
-// alike returns how many of n rows are looked at: of assumed values some, since their rows are alike.
-func alike(k *ir.Const, n int64) int64 {
+// assumedRows is the number of rows of assumed values that are looked at, since such rows are alike.
+const assumedRows = 16
+
+// rowsRead returns how many of n rows of a constant are looked at.
+func rowsRead(k *ir.Const, n int64) int64 {
 	if k.Assumed != nil && k.Elems() > knownElems {
-		return min(n, 16)
+		return min(n, assumedRows)
 	}
 	return n
 }
@@ -309,7 +312,7 @@ func linearRange(c *call) []Interval {
 	if m, axis := c.a.rowNorm(c.op.Arg(ir.ParamX)); axis == c.op.Arg(ir.ParamX).Type.Rank()-1 {
 		f.norm = m
 	}
-	for o := range alike(k, outs) {
+	for o := range rowsRead(k, outs) {
 		f.row(o, n, func(i int64) float64 { return k.Float(o*n + i) }, bias(o))
 	}
 	f.plus(rest)
@@ -320,15 +323,15 @@ func linearRange(c *call) []Interval {
 func (f *affine) matrices(k *ir.Const, byRows bool) {
 	s := k.Type.Shape
 	rows, cols := s[len(s)-2], s[len(s)-1]
-	for b := range alike(k, batches(s)) {
+	for b := range rowsRead(k, batches(s)) {
 		at := b * rows * cols
 		if byRows {
-			for j := range alike(k, rows) {
+			for j := range rowsRead(k, rows) {
 				f.row(j, cols, func(i int64) float64 { return k.Float(at + j*cols + i) }, 0)
 			}
 			continue
 		}
-		for j := range alike(k, cols) {
+		for j := range rowsRead(k, cols) {
 			f.row(j, rows, func(i int64) float64 { return k.Float(at + i*cols + j) }, 0)
 		}
 	}
