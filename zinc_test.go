@@ -116,10 +116,10 @@ func TestPairsAreWrittenAndRead(t *testing.T) {
 func TestErrorsHaveTypes(t *testing.T) {
 	ctx := context.Background()
 	for want, o := range map[string]zinc.Options{
-		"precision":  {Precision: "fp8"},
-		"target":     {Target: "h99"},
-		"descriptor": {Target: "h15"},
-		"function":   {Func: "none"},
+		"precision":   {Precision: "fp8"},
+		"target":      {Target: "h99"},
+		"no programs": {Target: "h15"},
+		"function":    {Func: "none"},
 	} {
 		if _, err := zinc.Compile(ctx, digits, o); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%+v: %v, want an error with %q", o, err, want)

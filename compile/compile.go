@@ -148,10 +148,11 @@ func Compile(ctx context.Context, p *ir.Program, o Options, to Sink) error {
 	return d.finish()
 }
 
-// codec returns the codec that writes tasks for the target, or an error if zinc cannot write its task descriptors.
+// codec returns the codec of the tasks that are written, or an error for a target that zinc writes no programs for.
 func (o *Options) codec() (*td.Codec, error) {
 	if o.Target.TD == 0 {
-		return nil, fmt.Errorf("zinc writes no task descriptors for target %s yet", o.Target.Name)
+		return nil, fmt.Errorf("zinc writes no programs for target %s yet, only for %s; "+
+			"zinc check places and estimates a model for it", o.Target.Name, strings.Join(target.Compiled(), ", "))
 	}
 	c, err := td.CodecOf(o.Target.TD)
 	if err == nil && o.FullTD {

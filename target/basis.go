@@ -62,7 +62,7 @@ var basisRows = []basisRow{
 	{"Name Family", "h11 h12 " + generations + " " + variants, Decoded, guide24},
 	{"Name Version Subtype", "h11 h12 " + generations + " h18g h19 " + variants, Decoded, studyHAL},
 	{"Version Subtype", "h13 h14 h15 h16 h17 h18", Recorded, records},
-	{"TD Base Programs Tasks Kinds CostOf", everyTarget, Recorded, zincs},
+	{"TD Base Programs Kinds CostOf", everyTarget, Recorded, zincs},
 	{"MaxKernelW MaxKernelH SmallKernelW SmallKernelH MaxPool", generations, Decoded, guideA},
 	{"MaxRowKernel", "h13 h14", Decoded, guideA},
 	{"MaxKernelH MaxRowKernel", "h16 h17 h17s h18", Inferred, "h16g, where Core ML's validator was measured"},

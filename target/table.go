@@ -74,10 +74,9 @@ type Table struct {
 	// lower refuses these on every target.
 	NoCode []string `doc:"operations that validate and have no code"`
 
-	// Programs and Tasks are how many recorded programs of the vendor's compiler the rules for the target were read
-	// from, Kinds what those programs compute.
+	// Programs is how many recorded programs of the vendor's compiler the rules for the target were read from, Kinds
+	// what those programs compute.
 	Programs int    `doc:"recorded programs that the rules were read from"`
-	Tasks    int    `doc:"tasks of these programs"`
 	Kinds    string `doc:"what recorded programs compute"`
 
 	from *Table // whose copy the table is, nil for the first

@@ -18,9 +18,9 @@ var H13 = &Table{
 	Arithmetic:  "ane",
 	CostOf:      "M1",
 	StreamForms: []string{"palette4", "palette8", "sparse"},
-	Programs:    100, Tasks: 164,
-	Kinds:  "every family of operations",
-	NoCode: []string{"topk", "argsort"},
+	Programs:    100,
+	Kinds:       "every family of operations",
+	NoCode:      []string{"topk", "argsort"},
 
 	ConstantSegments: true,
 }
@@ -39,7 +39,7 @@ var Default = H13
 var (
 	H11 = H13.with("h11", func(t *Table) {
 		t.Family, t.Subtype, t.Version, t.TD, t.Base = A11Legacy, 1, 5, 0, "h13"
-		t.Cores, t.Programs, t.Tasks, t.Kinds = 8, 0, 0, ""
+		t.Cores, t.Programs, t.Kinds = 8, 0, ""
 	})
 	H12 = H11.with("h12", func(t *Table) { t.Family, t.Subtype, t.Version = A12, 3, 6 })
 )
@@ -56,13 +56,13 @@ var (
 		t.StreamForms = append([]string{"int8"}, H13.StreamForms...)
 		t.NoCode = nil
 		t.ConstantSegments = false
-		t.CostOf, t.Programs, t.Tasks = "M2 Pro", 193, 325
+		t.CostOf, t.Programs = "M2 Pro", 193
 	})
 	H15 = H14.with("h15", func(t *Table) {
 		t.Family, t.Subtype, t.Version, t.TD = A15, 6, 8, 0
 		t.ReduceTranspose = 384
 		t.StreamForms = append([]string{"blockwise"}, H14.StreamForms...)
-		t.Programs, t.Tasks, t.Kinds = 5, 5, oneTask
+		t.Programs, t.Kinds = 5, oneTask
 	})
 	H16 = H15.with("h16", func(t *Table) {
 		t.ConstantSegments = true
@@ -72,22 +72,22 @@ var (
 		t.MaxKernelH, t.MaxRowKernel = 31, 15
 		t.StateMultiple = 32
 		t.StreamForms = []string{StreamAll}
-		t.CostOf, t.Programs, t.Tasks = "M4", 8, 8
+		t.CostOf, t.Programs = "M4", 8
 	})
 	H17 = H16.with("h17", func(t *Table) {
 		t.Family, t.Subtype, t.Version = A16, 9, 19
 		t.HeaderBytes = 153600
-		t.CostOf, t.Programs, t.Tasks = "M5 Pro", 38, 38
+		t.CostOf, t.Programs = "M5 Pro", 38
 	})
-	H17s = H17.with("h17s", func(t *Table) { t.Family, t.Programs, t.Tasks, t.Kinds = A17, 0, 0, "" })
+	H17s = H17.with("h17s", func(t *Table) { t.Family, t.Programs, t.Kinds = A17, 0, "" })
 	H18  = H17s.with("h18", func(t *Table) {
 		t.Subtype, t.Version = 10, 20
 		t.HeaderBytes = 180000
-		t.CostOf, t.Programs, t.Tasks, t.Kinds = "M6", 24, 24, oneTask
+		t.CostOf, t.Programs, t.Kinds = "M6", 24, oneTask
 	})
 	H18g = H18.with("h18g", func(t *Table) {
 		t.Subtype, t.Version = 11, 24
-		t.Programs, t.Tasks, t.Kinds = 2, 4, "convolutions"
+		t.Programs, t.Kinds = 2, "convolutions"
 	})
 )
 
@@ -107,7 +107,7 @@ var All = []*Table{
 
 // variant returns a target of the same generation with other cores. No program is recorded of any of them.
 func (t *Table) variant(name string) *Table {
-	return t.with(name, func(t *Table) { t.Programs, t.Tasks, t.Kinds = 0, 0, "" })
+	return t.with(name, func(t *Table) { t.Programs, t.Kinds = 0, "" })
 }
 
 // costs returns the table with the costs of another chip.

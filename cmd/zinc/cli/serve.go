@@ -107,8 +107,12 @@ func (c *serveCommand) serve(ctx context.Context) error {
 		return usagef("--lockstep=%d: want 0 or more clients", c.seats)
 	}
 	of, err := lookupTarget(c.target)
-	if err != nil {
+	switch {
+	case err != nil:
 		return usagef("--target: %w", err)
+	case !compiles(of):
+		return usagef("--target=%s: zinc has no machine for it, only for %s",
+			c.target, strings.Join(target.Compiled(), ", "))
 	}
 	o := stack.Options{Target: of, Strict: c.strict, Numerics: sim.EngineNumerics(mode), Workers: c.workers,
 		Limits: c.limits, Compile: c.brokerCompiler(), Seats: c.seats}

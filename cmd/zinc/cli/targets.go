@@ -102,7 +102,7 @@ func targetOf(t *target.Table) targetJSON {
 		Version: t.Version,
 		Subtype: t.Subtype,
 		Cores:   t.Cores,
-		Writes:  t.TD != 0,
+		Writes:  compiles(t),
 		Records: t.Programs,
 		Kinds:   t.Kinds,
 		Timed:   r.Chip,
