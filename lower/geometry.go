@@ -141,7 +141,7 @@ func (d *draft) inStrips() bool {
 }
 
 // stripped reports whether planar work that does not reduce takes operands, of which the last is the result, in strips.
-// That of groups, of depths and of parts of a row is not recorded.
+// Groups, depths and parts of a row are not recorded.
 func stripped(operands ...*operand) bool {
 	for _, o := range operands {
 		if o.buf != nil && (o.swap || o.buf.narrow || o.pix != 0 || o.inter > 1) {

@@ -47,7 +47,7 @@ func (f *File) Procedures() []Procedure {
 		q := Procedure{Name: p.Name, Main: p.Main(), Entry: p.first(), FirstWords: p.FirstWords(),
 			Tasks: int(p.Tasks), Bars: map[int]uint64{}, Program: p}
 		if t, off, ok := text.Of(q); ok && p.Packed != nil {
-			q.FirstWords, _ = cmp.Or(formOf(f.Header.CPUSubtype), &forms[1]).packedTask(t, uint64(off))
+			q.FirstWords, _ = cmp.Or(formOf(f.Header.CPUSubtype), oldestPacked).packedTask(t, uint64(off))
 		}
 		for i, n := 0, p.barWords(); i < len(p.Bars); i += n {
 			if v := p.Bars[i]; v != 0 {

@@ -71,7 +71,10 @@ var forms = []form{
 	packedForm(20, 9, 4, []uint32{1: 0x10, 2: 0x12}, lateNote),
 }
 
-// lateNote is a note of every recorded program from h16 on: 10,000 as fp32, of which no source says the meaning.
+// oldestPacked is the form of packed programs in a container whose subtype is not known.
+var oldestPacked = &forms[1]
+
+// lateNote is a note of every recorded program from h16 on: 10,000 as fp32. No source says what it means.
 var lateNote = [2]uint32{7, 0x461c4000}
 
 func packedForm(version, header int, mark uint32, orders []uint32, notes ...[2]uint32) form {

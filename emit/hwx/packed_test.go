@@ -2,8 +2,6 @@ package hwx_test
 
 import (
 	"encoding/binary"
-	"encoding/json"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -132,14 +130,7 @@ func TestRecordedPackedPrograms(t *testing.T) {
 		scored := 0
 		for _, path := range paths {
 			t.Run(of.tab.Name+"/"+strings.TrimSuffix(filepath.Base(path), ".json"), func(t *testing.T) {
-				b, err := os.ReadFile(path)
-				if err != nil {
-					t.Fatal(err)
-				}
-				var r recorded
-				if err := json.Unmarshal(b, &r); err != nil {
-					t.Fatal(err)
-				}
+				r := readRecorded(t, path)
 				if r.Program.Text == 0 {
 					t.Skip("the addresses of this case are not recorded")
 				}

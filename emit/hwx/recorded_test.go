@@ -88,6 +88,19 @@ func (r *recorded) surfaces() (l []hwx.Surface) {
 	return l
 }
 
+// readRecorded reads a recorded case.
+func readRecorded(t *testing.T, path string) (r recorded) {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(b, &r); err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
 // TestRecordedAddresses builds a container around the recorded tasks, surfaces and constants of every case. Scratch,
 // surfaces, text and constants must get addresses with which text and constants are where the current compiler put
 // them, and the program descriptor must have its size.
@@ -98,14 +111,7 @@ func TestRecordedAddresses(t *testing.T) {
 	}
 	for _, path := range paths {
 		t.Run(strings.TrimSuffix(filepath.Base(path), ".json"), func(t *testing.T) {
-			b, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			var r recorded
-			if err := json.Unmarshal(b, &r); err != nil {
-				t.Fatal(err)
-			}
+			r := readRecorded(t, path)
 			img := &hwx.Image{
 				CPUSubtype: target.H13.Subtype,
 				Text:       r.text(),

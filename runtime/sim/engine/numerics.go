@@ -27,7 +27,7 @@ func (n Numerics) table(mac bool) *[65536]float32 {
 	case IEEE:
 		return plain
 	case ANEFixed:
-		return fixedValues
+		return fixedValues()
 	}
 	return port.Values(mac)
 }

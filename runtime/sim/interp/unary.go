@@ -144,8 +144,8 @@ func (u unary) kernel(c *call) []Tensor {
 	return results(c.outFloats(0, x.Type.Shape, xs))
 }
 
-// ends returns a function of the engine for a call: in fixed point infinities are numbers, but past the ends of a
-// table, as they are elsewhere.
+// ends returns a function of the engine for a call. In fixed point infinities are numbers; for a lookup table they are
+// past its ends, as in the other modes.
 func (c *call) ends(f func(float32) float32) func(float32) float32 {
 	if !c.fixed {
 		return f
