@@ -41,7 +41,8 @@ func TestMissingCompressedWeightsTakeNoMemory(t *testing.T) {
 			`lut = tensor<fp16, [1, 1, 16, 1]>` + blob + `134217856))))`},
 	} {
 		const bytes = `tensor<int8, [16384, 16384]> q = constexpr_lut_to_dense(` +
-			`indices = tensor<uint4, [16384, 16384]>` + blob + `64))), lut = tensor<int8, [1, 1, 16, 1]>` + blob + `134217856))))[name = string("q")];`
+			`indices = tensor<uint4, [16384, 16384]>` + blob + `64))), ` +
+			`lut = tensor<int8, [1, 1, 16, 1]>` + blob + `134217856))))[name = string("q")];`
 		got := check(bytes + `tensor<fp16, [16384, 16384]> w = ` + c.weight + `[name = string("w")];`)
 		if !strings.Contains(got, `"estimate"`) || strings.Contains(got, "limit of") {
 			t.Errorf("%s: %.300s", c.name, got)
