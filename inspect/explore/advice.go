@@ -92,7 +92,7 @@ const maxNames = 1000
 
 // advised runs f on the view's program as this zinc reads it, as a job within the limits.
 func (s *Server) advised(r *http.Request, v *view, f func(ctx context.Context, p *ir.Program,
-	o compile.Options) (any, error)) (out any, err error) {
+	o compile.Options) (any, error)) (any, error) {
 	switch {
 	case v.report == nil:
 		return nil, &requestError{http.StatusConflict, errFailed}
@@ -105,25 +105,33 @@ func (s *Server) advised(r *http.Request, v *view, f func(ctx context.Context, p
 	if err := s.runnable(v); err != nil {
 		return nil, err
 	}
-	leave, err := s.gate.enter(r.Context(), "looking for rewrites")
+	return s.job(r, v, "looking for rewrites", func(ctx context.Context) (any, error) {
+		m, err := v.model.open(v.config.Text)
+		if err != nil {
+			return nil, &requestError{http.StatusConflict, errFailed}
+		}
+		defer m.Close()
+		o, err := v.config.options(v.model.file)
+		if err != nil {
+			return nil, err
+		}
+		o.Provenance = false
+		return f(ctx, m.Program, o)
+	})
+}
+
+// job runs f, which is doing something with a view, within the limits.
+func (s *Server) job(r *http.Request, v *view, doing string, f func(ctx context.Context) (any, error)) (out any,
+	err error) {
+	leave, err := s.gate.enter(r.Context(), doing)
 	if err != nil {
 		return nil, err
 	}
 	defer leave()
-	ctx, stop, explain := s.limits.guard(r.Context(), "looking for rewrites")
+	ctx, stop, explain := s.limits.guard(r.Context(), doing)
 	defer stop()
-	defer s.rescue("looking for rewrites of "+v.model.Name, &err)
-	m, err := v.model.open(v.config.Text)
-	if err != nil {
-		return nil, &requestError{http.StatusConflict, errFailed}
-	}
-	defer m.Close()
-	o, err := v.config.options(v.model.file)
-	if err != nil {
-		return nil, err
-	}
-	o.Provenance = false
-	out, err = f(ctx, m.Program, o)
+	defer s.rescue(doing+" of "+v.model.Name, &err)
+	out, err = f(ctx)
 	return out, explain(err)
 }
 

@@ -83,6 +83,7 @@ var routes = []struct {
 	{"POST /api/view/{key}/advice", onView(adviceView)},
 	{"POST /api/view/{key}/explain", onView(explainView)},
 	{"POST /api/view/{key}/rewrite", onView(rewriteView)},
+	{"POST /api/view/{key}/generations", onView(generationsView)},
 	{"POST /api/view/{key}/run", onLowered(runView)},
 }
 

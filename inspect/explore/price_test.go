@@ -72,6 +72,29 @@ func TestPriceIsWhatCompilingCosts(t *testing.T) {
 	}
 }
 
+// TestGenerationsAreComparedFromAView holds that the view's own target has the same estimate among the generations.
+func TestGenerationsAreComparedFromAView(t *testing.T) {
+	c := newClient(t, small, digits)
+	for _, cfg := range []Config{{Model: "digits"}, {Model: "digits", Target: "h17"}} {
+		made := c.compile(cfg)
+		var own costAnswer
+		c.must("/api/view/"+made.Key+"/cost", nil, &own)
+		var got generationsAnswer
+		c.must("/api/view/"+made.Key+"/generations", struct{}{}, &got)
+		if len(got.Generations) != 6 || len(got.Table.Rows) != 6 {
+			t.Fatalf("%d generations, %d rows", len(got.Generations), len(got.Table.Rows))
+		}
+		for _, g := range got.Generations {
+			if g.Call == 0 {
+				t.Errorf("%s has no estimate: %s", g.Chip, g.Known)
+			}
+			if own.Estimated && g.Target == made.Target && g.Call != own.Total {
+				t.Errorf("%s takes %s us, alone %s", g.Chip, g.Call, own.Total)
+			}
+		}
+	}
+}
+
 // TestPriceRefuses has what cannot be priced: texts with errors, whose diagnostics are those of compiling, and other
 // versions.
 func TestPriceRefuses(t *testing.T) {

@@ -22,6 +22,8 @@ type Document struct {
 	Advice     []Advice    `json:"advice,omitempty"`     // what to change, the largest saving first
 	Search     *Search     `json:"search,omitempty"`     // how changes were looked for, nil if they were not
 	CoreML     *CoreML     `json:"coreml,omitempty"`     // where Core ML itself would run it, nil if not forecast
+	// Generations compare the smallest chip of each generation; only where all targets were asked for.
+	Generations []Generation `json:"generations,omitempty"`
 	// Refused counts the operations on the engine in a form that Apple's compiler refused in records.
 	Refused int `json:"refused_in_records,omitempty"`
 	// Explain returns the command that explains what to write instead of an operation
@@ -131,6 +133,11 @@ func Names() []string {
 }
 
 func writeText(w io.Writer, d *Document) error {
+	if len(d.Generations) > 0 {
+		if err := WriteGenerations(w, d.Title(), d.Generations); err != nil {
+			return err
+		}
+	}
 	if err := d.Report.Text(w); err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
-package cli
+package report
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"fmt"
@@ -12,14 +13,13 @@ import (
 
 	"github.com/zinc-compiler/zinc/compile"
 	"github.com/zinc-compiler/zinc/compile/cost"
-	"github.com/zinc-compiler/zinc/inspect/report"
 	"github.com/zinc-compiler/zinc/internal/diag"
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/target"
 )
 
-// generation is a model on one generation of chips.
-type generation struct {
+// Generation is a model on one generation of chips.
+type Generation struct {
 	Chip     string `json:"chip"`                     // the smallest of its generation
 	Target   string `json:"target"`                   // whose programs it runs
 	Programs bool   `json:"programs"`                 // whether zinc writes programs for the target
@@ -33,95 +33,71 @@ type generation struct {
 	Band              *cost.Band   `json:"call_band,omitempty"`      // what a call is expected to be within
 	Grade             target.Grade `json:"estimate_grade,omitempty"` // how the estimate is known
 	Known             string       `json:"estimate_known"`           // from what, or why there is none
-	CPU               []fallback   `json:"cpu"`                      // what is on the CPU, most operations first
+	CPU               []Fallback   `json:"cpu"`                      // what is on the CPU, most operations first
 	// Attested of Tasks tasks are of kinds that recorded programs of the target confirm.
 	Attested int `json:"attested_tasks"`
 	Tasks    int `json:"tasks"` // tasks of the engine, 0 without programs
 }
 
-// fallback is what one rule keeps on the CPU.
-type fallback struct {
+// Fallback is what one rule keeps on the CPU.
+type Fallback struct {
 	Rule    string         `json:"rule"`    // rule of placement
 	Verdict target.Verdict `json:"verdict"` // whether the hardware cannot, zinc cannot yet, or it is not worth it
 	Ops     []string       `json:"ops"`     // kinds of operations, in order
 	Count   int            `json:"count"`   // number of operations
 }
 
-// generations returns the model on the smallest chip of each generation. results are its placements on all targets.
-func (c *checkCommand) generations(ctx context.Context, path string, results []targetResult) ([]generation, error) {
-	var out []generation
+// Generations returns a model on the smallest chip of each generation. reported returns its report for a target: an
+// estimate if the table has a descriptor version, otherwise the placement alone. An error of an estimate becomes part
+// of the answer.
+func Generations(ctx context.Context, reported func(t *target.Table) (*compile.Report, error)) ([]Generation, error) {
+	var out []Generation
 	for _, chip := range target.Generations() {
-		i := slices.IndexFunc(results, func(r targetResult) bool { return r.Target == chip.Target })
-		if i < 0 {
-			continue
-		}
-		g, err := c.generation(ctx, path, chip, results[i].Report)
+		tab, err := target.Lookup(chip.Target)
 		if err != nil {
 			return nil, err
+		}
+		r, err := reported(tab)
+		if err != nil {
+			return nil, err
+		}
+		g := generation(chip, tab, r)
+		if r.Estimate == nil {
+			// The limits and rates are the target's, the tasks those of the default target.
+			t := *tab
+			t.TD = target.Default.TD
+			if r, err = reported(&t); err != nil && ctx.Err() != nil {
+				return nil, err
+			}
+		}
+		switch {
+		case err != nil:
+			g.Known = "no estimate: " + err.Error()
+		case r.Estimate == nil:
+			g.Known = "no estimate: no container has room for the program"
+		default:
+			g.Call, g.Band = r.CallTime(), r.Band
+			g.Grade, g.Known = estimateGrade(tab)
 		}
 		out = append(out, g)
 	}
 	return out, nil
 }
 
-func (c *checkCommand) generation(ctx context.Context, path string, chip target.Chip, r *compile.Report) (generation,
-	error) {
-	tab, err := target.Lookup(chip.Target)
-	if err != nil {
-		return generation{}, err
-	}
-	g := generation{
+func generation(chip target.Chip, tab *target.Table, r *compile.Report) Generation {
+	return Generation{
 		Chip:              chip.Name,
 		Target:            tab.Name,
-		Programs:          compiles(tab),
+		Programs:          tab.TD != 0,
 		Recorded:          tab.Recorded(),
 		EngineOps:         r.EngineOps,
 		Ops:               r.EngineOps + r.CPUOps,
-		EngineOpsPercent:  report.Percent(int64(r.EngineOps), int64(r.CPUOps)),
-		EngineMACsPercent: report.Percent(r.EngineMACs, r.CPUMACs),
+		EngineOpsPercent:  Percent(int64(r.EngineOps), int64(r.CPUOps)),
+		EngineMACsPercent: Percent(r.EngineMACs, r.CPUMACs),
 		CPU:               fallbacks(r),
 		Attested:          r.Attested,
 		Tasks:             r.Tasks,
 	}
-	timed := r
-	if timed.Estimate == nil {
-		if timed, err = c.borrowed(ctx, path, tab); err != nil {
-			g.Known = "no estimate: " + err.Error()
-			return g, ctx.Err()
-		}
-	}
-	if timed.Estimate == nil {
-		g.Known = "no estimate: no container has room for the program"
-		return g, nil
-	}
-	g.Call, g.Band = timed.CallTime(), timed.Band
-	g.Grade, g.Known = estimateGrade(tab)
-	return g, nil
-}
-
-// borrowed estimates the model with the limits and rates of a target that zinc writes no programs for, from tasks of
-// the oldest target that it writes programs for.
-func (c *checkCommand) borrowed(ctx context.Context, path string, tab *target.Table) (*compile.Report, error) {
-	f := c.compileFlags
-	f.assume, f.target = true, tab.Name
-	m, err := f.open(c.silent(), path)
-	if err != nil {
-		return nil, err
-	}
-	defer m.Close()
-	o, err := f.options(c.silent(), m.Path, nil)
-	if err != nil {
-		return nil, err
-	}
-	writes, err := target.Lookup(target.Compiled()[0])
-	if err != nil {
-		return nil, err
-	}
-	t := *tab
-	t.TD, o.Target, o.Progress = writes.TD, &t, nil
-	var r *compile.Report
-	err = compile.Compile(ctx, m.Program, o, compile.Sink{Estimate: compile.To(&r)})
-	return r, err
 }
 
 // estimateGrade returns how an estimate for a target is known.
@@ -129,9 +105,9 @@ func estimateGrade(tab *target.Table) (target.Grade, string) {
 	rates := cost.RatesOf(tab)
 	own := rates.Target() == tab.Name
 	switch {
-	case own && compiles(tab):
+	case own && tab.TD != 0:
 		return target.Measured, "its own tasks, at rates fitted to times of the " + rates.Chip
-	case compiles(tab):
+	case tab.TD != 0:
 		return target.Inferred, "its own tasks, at rates fitted to times of the " + rates.Chip
 	case own:
 		return target.Published, "tasks of another target, at rates fitted to times of the " + rates.Chip
@@ -140,8 +116,8 @@ func estimateGrade(tab *target.Table) (target.Grade, string) {
 }
 
 // fallbacks returns what each rule keeps on the CPU.
-func fallbacks(r *compile.Report) []fallback {
-	by := map[string]*fallback{}
+func fallbacks(r *compile.Report) []Fallback {
+	by := map[string]*Fallback{}
 	for i := range r.Ops {
 		o := &r.Ops[i]
 		if o.Unit != ir.CPU.String() {
@@ -150,7 +126,7 @@ func fallbacks(r *compile.Report) []fallback {
 		no := cmp.Or(o.Refusal, &compile.RefusalInfo{})
 		b := by[no.Rule]
 		if b == nil {
-			b = &fallback{Rule: no.Rule, Verdict: no.Verdict}
+			b = &Fallback{Rule: no.Rule, Verdict: no.Verdict}
 			by[no.Rule] = b
 		}
 		b.Count++
@@ -158,12 +134,12 @@ func fallbacks(r *compile.Report) []fallback {
 			b.Ops = append(b.Ops, o.Op)
 		}
 	}
-	out := []fallback{}
+	out := []Fallback{}
 	for _, rule := range slices.Sorted(maps.Keys(by)) {
 		slices.Sort(by[rule].Ops)
 		out = append(out, *by[rule])
 	}
-	slices.SortStableFunc(out, func(a, b fallback) int { return cmp.Compare(b.Count, a.Count) })
+	slices.SortStableFunc(out, func(a, b Fallback) int { return cmp.Compare(b.Count, a.Count) })
 	return out
 }
 
@@ -171,7 +147,7 @@ func fallbacks(r *compile.Report) []fallback {
 const shownFallbacks = 2
 
 // text is what is on the CPU, in one line.
-func (g *generation) fallbackText() string {
+func (g *Generation) fallbackText() string {
 	if len(g.CPU) == 0 {
 		return "nothing"
 	}
@@ -190,7 +166,7 @@ func (g *generation) fallbackText() string {
 }
 
 // programText says whether zinc writes programs for the generation.
-func (g *generation) programText() string {
+func (g *Generation) programText() string {
 	switch {
 	case g.Programs && g.Tasks > 0:
 		return fmt.Sprintf("written; %d of %d tasks of recorded kinds", g.Attested, g.Tasks)
@@ -202,29 +178,49 @@ func (g *generation) programText() string {
 	return "zinc cannot yet"
 }
 
-// writeGenerations writes the table of generations.
-func writeGenerations(w io.Writer, model string, gs []generation) error {
-	fmt.Fprintf(w, "%s on each generation\n\n", model)
-	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(tw, "chip\ttarget\tengine accepts\tof the products\ta call\testimate\ton the CPU\tprograms")
+// generationHeads are the heads of the table of generations.
+var generationHeads = []string{
+	"chip", "target", "engine accepts", "of the products", "a call", "estimate", "on the CPU", "programs",
+}
+
+// cells is the row of a generation, with the time as short writes it.
+func (g *Generation) cells(short func(cost.Time) string) []string {
+	call, grade := "-", "-"
+	if g.Grade != "" {
+		call, grade = short(g.Call), string(g.Grade)
+	}
+	return []string{
+		g.Chip, g.Target, fmt.Sprintf("%d of %d", g.EngineOps, g.Ops), fmt.Sprintf("%.3g %%", g.EngineMACsPercent),
+		call, grade, g.fallbackText(), g.programText(),
+	}
+}
+
+// GenerationTable is the table of generations as it is shown.
+type GenerationTable struct {
+	Heads []string   `json:"heads"`
+	Rows  [][]string `json:"rows"`  // one a generation
+	Notes []string   `json:"notes"` // how the estimates are known
+}
+
+// Table returns the table of generations as pages show it, nil for none.
+func Table(gs []Generation) *GenerationTable {
+	if len(gs) == 0 {
+		return nil
+	}
+	t := &GenerationTable{Heads: generationHeads, Notes: generationNotes(gs)}
 	for i := range gs {
-		g := &gs[i]
-		call, grade := "-", "-"
-		if g.Grade != "" {
-			call, grade = g.Call.Short(), string(g.Grade)
-		}
-		fmt.Fprintf(tw, "%s\t%s\t%d of %d\t%.3g %%\t%s\t%s\t%s\t%s\n", g.Chip, g.Target, g.EngineOps, g.Ops,
-			g.EngineMACsPercent, call, grade, g.fallbackText(), g.programText())
+		t.Rows = append(t.Rows, gs[i].cells(micro))
 	}
-	if err := tw.Flush(); err != nil {
-		return err
-	}
-	fmt.Fprintln(w)
+	return t
+}
+
+// generationNotes says from what the estimates are known and what is recorded, a line for all chips of the same.
+func generationNotes(gs []Generation) []string {
 	of := map[string][]string{} // chips by what is said of them
-	var lines []string
-	say := func(line string, g *generation) {
+	var said []string
+	say := func(line string, g *Generation) {
 		if of[line] == nil {
-			lines = append(lines, line)
+			said = append(said, line)
 		}
 		of[line] = append(of[line], g.Chip)
 	}
@@ -235,9 +231,43 @@ func writeGenerations(w io.Writer, model string, gs []generation) error {
 			say("programs recorded from Apple's compiler: "+cmp.Or(g.Recorded, "none"), g)
 		}
 	}
-	for _, line := range lines {
-		fmt.Fprintf(w, "%s: %s\n", strings.Join(of[line], ", "), line)
+	for i, line := range said {
+		said[i] = strings.Join(of[line], ", ") + ": " + line
 	}
-	_, err := fmt.Fprintln(w)
+	return said
+}
+
+// WriteGenerations writes the table of generations as text.
+func WriteGenerations(w io.Writer, model string, gs []Generation) error {
+	fmt.Fprintf(w, "%s on each generation\n\n", model)
+	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(tw, strings.Join(generationHeads, "\t"))
+	for i := range gs {
+		fmt.Fprintln(tw, strings.Join(gs[i].cells(cost.Time.Short), "\t"))
+	}
+	if err := tw.Flush(); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintf(w, "\n%s\n\n", strings.Join(generationNotes(gs), "\n"))
 	return err
+}
+
+// markdownGenerations writes the table of generations for a comment.
+func markdownGenerations(b *bytes.Buffer, gs []Generation) {
+	if len(gs) == 0 {
+		return
+	}
+	fmt.Fprintf(b, "\n#### On each generation\n\n| %s |\n|%s\n", strings.Join(generationHeads, " | "),
+		strings.Repeat(" --- |", len(generationHeads)))
+	for i := range gs {
+		b.WriteByte('|')
+		for _, c := range gs[i].cells(cost.Time.Short) {
+			fmt.Fprintf(b, " %s |", md(c))
+		}
+		b.WriteByte('\n')
+	}
+	b.WriteByte('\n')
+	for _, n := range generationNotes(gs) {
+		fmt.Fprintf(b, "- %s\n", md(n))
+	}
 }

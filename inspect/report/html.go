@@ -111,6 +111,7 @@ type pageData struct {
 	Groups  []Cause
 	Each    []*compile.Report // functions
 	Stages  []cost.Stage
+	Others  *GenerationTable // the model on each generation
 }
 
 // uses divides the time of a call, the largest part first.
@@ -213,6 +214,7 @@ func writeHTML(w io.Writer, d *Document) error {
 		Kinds:    Kinds(d.Report),
 		Groups:   Causes(d.Report),
 		Each:     d.Report.Each(),
+		Others:   Table(d.Generations),
 	}
 	if e := d.Report.Estimate; e != nil {
 		p.Stages = e.Stages

@@ -90,6 +90,7 @@ func writeMarkdown(w io.Writer, d *Document) error {
 	if d.CoreML != nil {
 		fmt.Fprintf(&b, "\n%s.\n", md(strings.ToUpper(d.CoreML.String()[:1])+d.CoreML.String()[1:]))
 	}
+	markdownGenerations(&b, d.Generations)
 	markdownAdvice(&b, d)
 	markdownCPU(&b, d.Report)
 	markdownBiggest(&b, d.Report)

@@ -83,8 +83,9 @@ from zinc's own verdict: statement, effect, chips, link, and what to write inste
 records are counted apart in the share, and listed with --all.
 
 --report writes the reports of the compile command, for one target: with tasks and
-estimates if zinc can write programs for it, otherwise only the placement. A report on
-standard output replaces the text.
+estimates if zinc can write programs for it, otherwise only the placement. With --target
+all it is the default target's, with the table of the generations. A report on standard
+output replaces the text.
 
 With --as coreml it prints instead where Core ML itself is forecast to run each operation,
 by the published rules of a chip and system (--rules; docs/coreml.md has their evidence):
@@ -146,6 +147,9 @@ which is compiled with the same flags.`,
 	return cmd
 }
 
+// allTargets is the value of --target that names every target.
+const allTargets = "all"
+
 // Orders of the operations with --all.
 const (
 	sortProgram = "program"
@@ -157,7 +161,7 @@ type checkResult struct {
 	Model   string         `json:"model"`   // path of the text
 	Targets []targetResult `json:"targets"` // placements, in the order of the targets
 	// Generations compare the smallest chip of each generation; only of all targets.
-	Generations []generation `json:"generations,omitempty"`
+	Generations []report.Generation `json:"generations,omitempty"`
 }
 
 // targetResult is the placement on one target.
@@ -206,7 +210,7 @@ func (c *checkCommand) run(ctx context.Context, path string) error {
 		return err
 	}
 	names := strings.Split(c.target, ",")
-	if c.target == "all" {
+	if c.target == allTargets {
 		names = target.Names()
 	}
 	if err := c.checkSearch(len(names)); err != nil {
@@ -216,7 +220,7 @@ func (c *checkCommand) run(ctx context.Context, path string) error {
 	case c.reports.stdout() != nil && (c.json || c.sarif):
 		return usagef("check: --report on standard output conflicts with --json and --sarif; choose one, or write "+
 			"the report to a file with --report %s=FILE", c.reports.stdout().Name)
-	case c.reports.list != nil && len(names) > 1:
+	case c.reports.list != nil && len(names) > 1 && c.target != allTargets:
 		return usagef("check: --report supports one target, --target names %d", len(names))
 	}
 	flags := make([]compileFlags, len(names))
@@ -233,7 +237,7 @@ func (c *checkCommand) run(ctx context.Context, path string) error {
 		}
 	}
 	var r checkResult
-	var doc *report.Document // of the only target where there are reports
+	var doc *report.Document // of the only target, or of the default among all
 	for i := range flags {
 		t, text, err := c.place(ctx, &flags[i], path, i == 0)
 		if err != nil {
@@ -243,14 +247,17 @@ func (c *checkCommand) run(ctx context.Context, path string) error {
 			return err
 		}
 		r.Model = filepath.ToSlash(text)
-		doc = c.document(r.Model, &t)
+		if doc == nil || t.Target == defaultTarget {
+			doc = c.document(r.Model, &t)
+		}
 		r.Targets = append(r.Targets, t)
 	}
-	if c.target == "all" && !c.sarif {
+	if c.target == allTargets && !c.sarif {
 		var err error
 		if r.Generations, err = c.generations(ctx, path, r.Targets); err != nil {
 			return err
 		}
+		doc.Generations = r.Generations
 	}
 	if err := c.writeFiles(ctx, c.reports.files(doc)...); err != nil {
 		return err
@@ -276,6 +283,33 @@ func (c *checkCommand) run(ctx context.Context, path string) error {
 		return &exitError{err: errors.New("check: " + strings.Join(fails, "; ")), status: statusBudget}
 	}
 	return passed
+}
+
+// generations returns the model on the smallest chip of each generation, of which results has the placements.
+func (c *checkCommand) generations(ctx context.Context, path string, results []targetResult) ([]report.Generation,
+	error) {
+	return report.Generations(ctx, func(t *target.Table) (*compile.Report, error) {
+		for i := range results {
+			if of, err := target.Lookup(results[i].Target); err == nil && of.Name == t.Name && of.TD == t.TD {
+				return results[i].Report, nil
+			}
+		}
+		f := c.compileFlags
+		f.assume, f.target = true, t.Name
+		m, err := f.open(c.silent(), path)
+		if err != nil {
+			return nil, err
+		}
+		defer m.Close()
+		o, err := f.options(c.silent(), m.Path, nil)
+		if err != nil {
+			return nil, err
+		}
+		o.Target, o.Progress = t, nil
+		var r *compile.Report
+		err = compile.Compile(ctx, m.Program, o, compile.Sink{Estimate: compile.To(&r)})
+		return r, err
+	})
 }
 
 // place plans the model for one target. Planning rewrites the program, so each target opens the model again; warnings
@@ -496,7 +530,7 @@ func (c *checkCommand) print(r *checkResult) error {
 		return sarif.Write(c.env.out, c.sarifRuns(r)...)
 	}
 	if len(r.Generations) > 0 {
-		if err := writeGenerations(c.env.out, r.Model, r.Generations); err != nil {
+		if err := report.WriteGenerations(c.env.out, r.Model, r.Generations); err != nil {
 			return err
 		}
 	}

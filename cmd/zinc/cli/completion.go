@@ -20,7 +20,7 @@ import (
 // flagWords are the completions of flags that are not a choice, by name. A flag that takes a list accepts a comma and
 // further words after one.
 var flagWords = map[string]func() []string{
-	"target":      func() []string { return append(target.Spellings(everyTable), "all") },
+	"target":      func() []string { return append(target.Spellings(everyTable), allTargets) },
 	"target-a":    func() []string { return target.Spellings(everyTable) },
 	"target-b":    func() []string { return target.Spellings(everyTable) },
 	"print-after": func() []string { return append(passes.Names(), "all") },

@@ -573,6 +573,13 @@ async function answers(url) {
   await picture(page, "tasks-why");
 
   await open();
+  await click(page.locator("#generations button"));
+  await page.waitForSelector("#generations .card", { timeout: slow });
+  const chips = (await page.locator("#generations .card b").allInnerTexts()).join(" "), first = await page.locator("#generations .card .num").first().innerText();
+  check("the generations have an estimate each", chips === "M1 M2 M3 M4 M5 M6" && first === (await page.locator("#total").innerText()), `${chips}: ${first}`);
+  await picture(page, "tasks-generations");
+
+  await open();
   await page.waitForSelector("#advice .primary", { timeout: slow });
   const promised = await page.locator("#advice .card b").first().innerText();
   const own = await page.evaluate(() => document.body.dataset.key);

@@ -31,6 +31,7 @@ export class Answer {
     this.graph = null;
     this.base = null; // what the model's own text costs: {us, key}
     this.advice = new Map(); // by key: null while it is sought
+    this.across = new Map(); // the model on each generation, by key: null while it is compared
     this.found = new Map(); // rewrites by key and statement
     this.shown = -2;
   }
@@ -113,6 +114,7 @@ export class Answer {
       ...this.causes(c),
       ...this.kinds(c),
       ...this.dispatches(c),
+      ...this.generations(),
     ];
   }
 
@@ -371,6 +373,62 @@ export class Answer {
           }),
         ),
       ),
+    ];
+  }
+
+  // generations is what the model comes to on each generation of chips, which is compared when asked for.
+  generations() {
+    const key = this.key;
+    if (!key) return [];
+    const box = el("div", { id: "generations" });
+    const fill = () => {
+      const a = this.across.get(key);
+      if (a === undefined) box.replaceChildren(button("Compare the generations", () => this.compareAll(fill)));
+      else if (a === null) box.replaceChildren(dim("comparing \u2026"));
+      else if (a.error) box.replaceChildren(el("p", { class: "bad", textContent: a.error }));
+      else box.replaceChildren(...this.onEach(a));
+    };
+    fill();
+    return [h3("On each generation"), box];
+  }
+
+  // compareAll asks once for each compilation.
+  async compareAll(fill) {
+    const key = this.key;
+    this.across.set(key, null);
+    fill();
+    try {
+      this.across.set(key, await this.does.ask("generations", {}));
+    } catch (e) {
+      if (e?.name === "AbortError") this.across.delete(key);
+      else this.across.set(key, { error: e.message });
+    }
+    fill();
+  }
+
+  onEach(a) {
+    const most = Math.max(...a.generations.map((g) => g.call_us || 0));
+    return [
+      ...a.generations.map((g, i) => {
+        const cell = (head) => a.table.rows[i][a.table.heads.indexOf(head)];
+        return el(
+          "div",
+          { class: "card" },
+          el(
+            "div",
+            { class: "go still" },
+            el("b", { textContent: g.chip }),
+            el("span", { class: "who", textContent: cell("estimate") === "-" ? "" : cell("estimate") }),
+            bar(g.call_us || 0, most, "engine"),
+            el("span", { class: "num", textContent: g.call_us ? time(g.call_us) : "\u2014" }),
+          ),
+          dim(
+            `The engine accepts ${cell("engine accepts")} operations; on the CPU: ${cell("on the CPU")}. ` +
+              `Programs for ${g.target}: ${cell("programs")}.`,
+          ),
+        );
+      }),
+      el("ul", { class: "dim" }, ...a.table.notes.map((n) => el("li", { textContent: n }))),
     ];
   }
 
