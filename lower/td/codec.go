@@ -38,6 +38,11 @@ type Codec struct {
 	kept, addressed []bool
 	fillerWord      int
 
+	// derive sets, in a task that was read, the fields that the version does not have and that others imply. They may
+	// have any value in a task that is written.
+	derive  func(t *Task)
+	derived []Field
+
 	placed []placed  // every field that the version has, in the order of words
 	fields [][]Field // by word
 	absent []Field   // that the version does not have
@@ -100,7 +105,9 @@ func (c *Codec) lay() {
 	c.fields, c.bits = make([][]Field, c.words), make([]uint32, c.words)
 	for f := range table {
 		if p := table[f].Place(c); p.Block == nil {
-			c.absent = append(c.absent, Field(f))
+			if !slices.Contains(c.derived, Field(f)) {
+				c.absent = append(c.absent, Field(f))
+			}
 		} else {
 			w := p.Block.first + p.Word
 			c.fields[w] = append(c.fields[w], Field(f))
@@ -197,6 +204,9 @@ func (c *Codec) unpack(t *Task, ws []uint32) {
 	for i := range c.placed {
 		p := &c.placed[i]
 		t.val[p.field] = ws[p.word] >> p.bit & p.mask
+	}
+	if c.derive != nil {
+		c.derive(t)
 	}
 }
 

@@ -74,6 +74,9 @@ func TestEveryValueOfEveryField(t *testing.T) {
 				if c.Version != V10.Version {
 					back.setRaw(TaskWords, others.raw(TaskWords))
 				}
+				for _, x := range c.derived {
+					back.setRaw(x, others.raw(x))
+				}
 				got := back.raw(Field(f))
 				if back.setRaw(Field(f), 0); got != uint32(v) || back.val != others.val {
 					back.setRaw(Field(f), got)

@@ -75,10 +75,16 @@ func late(f lateForm) *Codec {
 	f.codec = &Codec{
 		Version: f.version, Name: codecName(f.version), Align: 0x10, Lead: 0x10, layout: f.layout, header: f.header,
 		Blocks: []*Block{f.Header, f.Kernel, f.Common, f.Source, f.L2, f.PE, f.NE, f.Result, f.Cache}, Heads: f.Heads,
-		addresses: f.addresses(),
+		addresses: f.addresses(), derive: deriveLate, derived: []Field{Source1, Source2DMA},
 	}
 	lateForms = append(lateForms, &f)
 	return f.codec
+}
+
+// deriveLate sets where the sources come from: each has a switch of its own.
+func deriveLate(t *Task) {
+	t.setRaw(Source2DMA, t.raw(Src2En))
+	t.SetBool(Source1, t.On(SrcEn) || !t.On(Src2En))
 }
 
 // addresses lists the records with addresses, in their order.
@@ -119,6 +125,7 @@ func (f *lateForm) defaults() (values map[uint32]uint32, always []uint32) {
 				values[addr] = v
 			}
 		}
+		values[0x0038] = 0
 		return values, []uint32{0x0000, 0x0014, 0x002c, 0x003c}
 	}
 	for addr, v := range map[uint32]uint32{

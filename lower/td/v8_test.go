@@ -108,11 +108,11 @@ func TestWhatLaterVersionsRead(t *testing.T) {
 			Win: 1, Hin: 1, Cin: 64, Cout: 64, PEBias32: 0x3f000000, SrcPlane: 64, DstPlane: 64, RBase0: 6, WBase: 7,
 			TagBar: 4, L2SrcCh: 16, L2Res: 0x420}},
 		{codec: V17, dir: "h16", name: "binary_add_1x64x8x8", task: 0, want: map[Field]uint32{
-			Win: 8, Hin: 8, Cin: 64, Wout: 8, TileHeight: 8, PETwo: 1, SrcRow: 64, Src2Plane: 512, RBase1: 8,
-			L2Src2: 0x2100, L2Res: 0x4200}},
+			Win: 8, Hin: 8, Cin: 64, Wout: 8, TileHeight: 8, PETwo: 1, Source1: 1, Source2DMA: 1, SrcRow: 64,
+			Src2Plane: 512, RBase1: 8, L2Src2: 0x2100, L2Res: 0x4200}},
 		{codec: V19, dir: "h17", name: "matmul_m1_k256_n512_ty1", task: 1, want: map[Field]uint32{
 			Cin: 256, Cout: 512, KBase0: 8, CoeffBase + 1: 0x4000, CoeffSize: 0x4000, L2Res: 0x1000, PostScale: FP16One,
-			OCGSize: 4, SwapNE: 1, TaskNID: 1}},
+			OCGSize: 4, SwapNE: 1, TaskNID: 1, Source1: 1, Source2DMA: 0}},
 		{codec: V20, dir: "h18", name: "unary_sigmoid_c64", task: 0, want: map[Field]uint32{
 			Cin: 64, SrcPlane: 64, SrcInterleave: 1, DstInterleave: 1, DstCmpVec: 15, TagBar: 4,
 			Nonlinear: uint32(NonlinTable)}},

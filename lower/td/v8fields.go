@@ -118,6 +118,7 @@ func (f *lateForm) places() map[Field]Place {
 		KernelMark: at(f.Kernel, 0, 9, 1), KernelTag: at(f.Kernel, 0, 16, 16), KernelBase: at(f.Kernel, 4, 6, 26),
 
 		Kw: at(f.Common, 8, 0, 6), Kh: at(f.Common, 8, 6, 6), OCGSize: at(f.Common, 7, 0, 3), KernelSurface: {},
+		Source1: {}, Source2DMA: {},
 		KernelApart: at(f.NE, 0, 16, 1), L2Src2Cfg: at(f.L2, 2, 0, 32),
 		PEBias32: at(f.PE, 1, 0, 32), PEScale32: at(f.PE, 2, 0, 32),
 
