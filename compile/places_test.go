@@ -76,6 +76,21 @@ func TestOneChannelIsBroadcast(t *testing.T) {
 	}
 }
 
+// TestReciprocalsMarkWhatTheyExchange checks bit 13 of the debug mask of a quotient's reciprocal, as recorded for
+// binary_real_div_1x64x8x8 and binary_real_div_1x1024x1x1 of h13.
+func TestReciprocalsMarkWhatTheyExchange(t *testing.T) {
+	for _, c := range []struct {
+		shape []int64
+		want  int
+	}{{[]int64{1, 64, 8, 8}, 0xffd868}, {[]int64{1, 1024, 1, 1}, 0xfff868}} {
+		g := irbuild.New(1)
+		g.Output(g.Op("real_div", "x", g.Input(c.shape...), "y", g.Input(c.shape...)))
+		if got := lowered(t, g)[0].Int(td.DebugLogEvents); got != c.want {
+			t.Errorf("shape %v: debug mask %#x, recorded %#x", c.shape, got, c.want)
+		}
+	}
+}
+
 // TestTasksOfOperationsAreAsRecorded checks the engines of an operation's tasks and what stays in L2, as recorded for
 // the named cases.
 func TestTasksOfOperationsAreAsRecorded(t *testing.T) {

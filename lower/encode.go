@@ -175,8 +175,8 @@ func (e *encoder) header() {
 }
 
 // events returns the event words, which follow from the task's place in the schedule. The upper part of the debug mask
-// is empty for a pass that only copies, and lacks bit 13 for the tables of roots and for reciprocals of sums (all
-// recorded chains; a quotient's reciprocal has it, case binary_real_div_1x1024x1x1).
+// is empty for a pass that only copies. It lacks bit 13 for the tables of roots and of reciprocals (all recorded
+// chains, case binary_real_div_1x64x8x8), but for a reciprocal that h13 exchanges (case binary_real_div_1x1024x1x1).
 func (d *draft) events() (log, debug int) {
 	log, low := 0x400, 0x00
 	switch {
@@ -192,17 +192,19 @@ func (d *draft) events() (log, debug int) {
 	case d.pe != nil:
 	case d.copies():
 		high = 0
-	case d.ne.category == 1 || d.table != nil && ofRoot(&d.table.Table):
+	case d.ne.category == 1 || d.table != nil && d.lacksBit13():
 		high = 0xffd800
 	}
 	return log, high | low
 }
 
-// ofRoot reports whether a table is one of roots or of logarithms, which no public record has.
-func ofRoot(t *weights.Table) bool {
-	switch t.Mode() {
+// lacksBit13 reports whether the table is of roots, of reciprocals, or of logarithms (case binary_pow_1x512x1x1).
+func (d *draft) lacksBit13() bool {
+	switch d.table.Table.Mode() {
 	case weights.ModeSqrt, weights.ModeRsqrt, weights.ModeLog2:
 		return true
+	case weights.ModeReciprocal:
+		return !d.dst.swap || !d.t.MarksSwapped
 	}
 	return false
 }

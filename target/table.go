@@ -46,6 +46,7 @@ type Table struct {
 	PadsByUnit        bool `doc:"rows in L2 are padded by the columns of a unit"`
 	OverlapsSwapped   bool `doc:"a planar task overlaps one before it that exchanges channels and columns"`
 	OverlapsBroadcast bool `doc:"a task overlaps one before it that it broadcasts along channels of several rows"`
+	MarksSwapped      bool `doc:"a reciprocal that exchanges channels and columns has bit 13 of the debug mask"`
 	PairsForOne       bool `doc:"the parameters of a normalisation of one channel are marked as those of all channels"`
 
 	// WidthSliceEnd and FlushesProducts are of the arithmetic that Arithmetic names.

@@ -13,6 +13,7 @@ var H13 = &Table{
 	KernelBytes: 64 << 10, KernelStream: 16 << 20, StreamPixels: 128,
 	Cores: 16, SurfaceAlign: 64,
 	FoldsSmall:    true,
+	MarksSwapped:  true,
 	WidthSliceEnd: 4096, FlushesProducts: true,
 	HeaderBytes: 102400,
 	Arithmetic:  "ane",
@@ -48,7 +49,7 @@ var (
 var (
 	H14 = H13.with("h14", func(t *Table) {
 		t.Family, t.Subtype, t.Version, t.TD = A14, 5, 11, 11
-		t.FoldsSmall, t.FoldsPasses, t.PadsByUnit = false, true, true
+		t.FoldsSmall, t.FoldsPasses, t.PadsByUnit, t.MarksSwapped = false, true, true, false
 		t.OverlapsSwapped, t.OverlapsBroadcast, t.PairsForOne = true, true, true
 		t.MaxKernelW, t.MaxKernelH, t.MaxRowKernel = 16, 32, 16
 		t.SmallKernelW, t.SmallKernelH = 8, 16
