@@ -68,11 +68,11 @@ var conventions = []convention{
 	{words: "version", args: []string{}},
 }
 
-// writesText lists the commands whose output is a script for a shell, help, or a list of subcommands.
+// writesText lists the commands whose output is a script for a shell, help, a list of subcommands, or messages.
 func writesText(c *cobra.Command, words []string) bool {
 	lists := words != nil && slices.Contains([]string{"cache", "coreml"}, words[0])
 	return !c.Runnable() || lists && len(words) == 1 ||
-		words != nil && slices.Contains([]string{"completion", "help"}, words[0])
+		words != nil && slices.Contains([]string{"completion", "help", "session"}, words[0])
 }
 
 func TestConventionsCoverEveryCommand(t *testing.T) {

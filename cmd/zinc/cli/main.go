@@ -25,6 +25,7 @@ import (
 // env is what every command works with.
 type env struct {
 	stdin       *regularfile.Input
+	in          io.Reader // what stdin reads
 	out         io.Writer // buffered; Main flushes it
 	err         io.Writer
 	diagnostics string // text or json
@@ -39,6 +40,8 @@ type env struct {
 	command     string    // path of the command that ran, such as "zinc cache ls"
 	subject     *subject
 	mapped      []func() error // unmap the files that the command has read
+	// inSession, if set, says that the command runs in a process with others, as a request of `zinc session`.
+	inSession *task
 }
 
 // whole returns the bytes of a file until the command ends. A long file is mapped, except where that would keep it from
@@ -79,12 +82,18 @@ func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	return run(ctx, args, stdin, stdout, stderr)
 }
 
-func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) (status int) {
-	out := bufio.NewWriterSize(stdout, 64<<10)
+func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	e := newEnv(args, stdin, stdout, stderr)
+	defer e.unmap()
+	return e.run(ctx, args)
+}
+
+func newEnv(args []string, stdin io.Reader, stdout, stderr io.Writer) *env {
 	in := regularfile.NewInput(stdin)
-	e := &env{
+	return &env{
 		stdin:       in,
-		out:         out,
+		in:          stdin,
+		out:         bufio.NewWriterSize(stdout, 64<<10),
 		err:         stderr,
 		diagnostics: "text",
 		terminal:    isTerminal(stdout),
@@ -93,6 +102,17 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		subject:     &subject{args: args, stdin: in},
 		completes:   len(args) > 0 && strings.HasPrefix(args[0], cobra.ShellCompRequestCmd),
 	}
+}
+
+// unmap unmaps the files that the command has read.
+func (e *env) unmap() {
+	for _, unmap := range e.mapped {
+		unmap() // only read from
+	}
+}
+
+// run runs the command that the arguments name, prints its error and returns its exit status.
+func (e *env) run(ctx context.Context, args []string) (status int) {
 	if i := slices.Index(args, helpAll); i >= 0 && !slices.Contains(args[:i], "--") {
 		args = slices.Clone(args)
 		args[i] = "--help"
@@ -102,9 +122,9 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	err := guarded(func() error {
 		root := newRoot(e)
 		root.SetArgs(args)
-		root.SetIn(stdin)
-		root.SetOut(out)
-		root.SetErr(stderr)
+		root.SetIn(e.in)
+		root.SetOut(e.out)
+		root.SetErr(e.err)
 		ran, err := root.ExecuteContextC(ctx)
 		e.command = ran.CommandPath()
 		return combined(err)
@@ -113,14 +133,9 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		err = ctx.Err() // the interrupted operation returns its own error
 	}
 	err = cmp.Or(err, e.profile.stop())
-	if e2 := out.Flush(); err == nil && e2 != nil {
+	if e2 := e.flush(); err == nil && e2 != nil {
 		err = fmt.Errorf("writing the result: %w", e2)
 	}
-	defer func() {
-		for _, unmap := range e.mapped {
-			unmap() // only read from
-		}
-	}()
 	return e.fail(err)
 }
 

@@ -28,10 +28,28 @@ type progress struct {
 	stage    string
 	staged   time.Time // when the stage began
 	now      func() time.Time
+	counted  int   // units that count has counted
+	follower *task // receives the progress as events, nil for none
 }
 
 func (e *env) newProgress(asked bool) *progress {
-	return &progress{w: e.err, terminal: isTerminal(e.err), asked: asked, begin: time.Now(), now: time.Now}
+	return &progress{w: e.err, terminal: isTerminal(e.err), asked: asked, begin: time.Now(), now: time.Now,
+		follower: e.inSession}
+}
+
+// follow sends the progress of what comes next, whose units are counted from 0, to a task.
+func (p *progress) follow(t *task) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.follower, p.counted, p.stage, p.last = t, 0, "", time.Time{}
+}
+
+// count reports that one more unit of a stage is done, of at least total.
+func (p *progress) count(stage string, total int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.counted++
+	p.show(stage, p.counted, max(p.counted, total))
 }
 
 // isTerminal reports whether w is a character device other than the null
@@ -53,7 +71,16 @@ func isTerminal(w io.Writer) bool {
 func (p *progress) step(stage string, done, total int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	p.show(stage, done, total)
+}
+
+// show is step for a caller that has locked.
+func (p *progress) show(stage string, done, total int) {
 	now := p.now()
+	if p.follower.follows() && (stage != p.stage || done == total || now.Sub(p.last) >= progressEvery) {
+		p.last = now
+		p.follower.progress(stage, done, total)
+	}
 	text := fmt.Sprintf("%s: %d of %d", stage, done, total)
 	if stage != p.stage {
 		p.staged = now
@@ -91,6 +118,10 @@ func (p *progress) line(text string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	now := p.now()
+	if p.follower.follows() && now.Sub(p.last) >= progressEvery {
+		p.last = now
+		p.follower.progress(text, 0, 0)
+	}
 	switch {
 	case p.terminal && (p.asked || now.Sub(p.begin) >= progressDelay) && now.Sub(p.last) >= progressEvery:
 		p.last = now

@@ -43,7 +43,8 @@ func newRoot(e *env) *cobra.Command {
 	root.AddCommand(newRun(e), newVerify(e), newProve(e), newReduce(e), newCheck(e), newExplain(e), newLint(e),
 		newWatch(e),
 		newPatch(e), newSplit(e), newGenerate(e),
-		newStack(e), newDevice(e), newServe(e), newTop(e), newLoad(e), newExplore(e), newDump(e), newDiff(e),
+		newStack(e), newDevice(e), newServe(e), newTop(e), newLoad(e), newSession(e),
+		newExplore(e), newDump(e), newDiff(e),
 		newCache(e), newOps(e), newTargets(e), newCoreML(e), newMan(e), newVersion(e))
 
 	root.Version = ownVersion().Text()
@@ -63,7 +64,13 @@ func newRoot(e *env) *cobra.Command {
 	p.MarkHidden("cpuprofile")
 	p.MarkHidden("memprofile")
 	root.PersistentPreRunE = func(c *cobra.Command, _ []string) error {
-		memlimit.Set(int64(e.memory))
+		if e.inSession != nil && slices.Contains(endless, c.Name()) {
+			return usagef("%s runs until it is interrupted, so it cannot be a request of a session; run it as a "+
+				"process of its own", c.CommandPath())
+		}
+		if err := e.limitMemory(c.Flags().Changed("max-memory")); err != nil {
+			return err
+		}
 		if asJSON := c.Flags().Lookup("json"); asJSON != nil && asJSON.Value.String() == "true" &&
 			!c.Flags().Changed("diagnostics") {
 			e.diagnostics = "json"
@@ -87,6 +94,20 @@ func newRoot(e *env) *cobra.Command {
 		completes(root)
 	}
 	return root
+}
+
+// endless are the commands that run until they are interrupted.
+var endless = []string{"serve", "top", "watch", "explore", "session"}
+
+// limitMemory sets the limit of the process, which the requests of a session share.
+func (e *env) limitMemory(set bool) error {
+	switch {
+	case e.inSession == nil:
+		memlimit.Set(int64(e.memory))
+	case set:
+		return usagef("--max-memory is a limit of the whole process; set it on zinc session")
+	}
+	return nil
 }
 
 // nearFlag adds to the error of an unknown flag the name of the flag that is most like it.

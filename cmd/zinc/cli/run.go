@@ -31,8 +31,7 @@ type runCommand struct {
 	engineFlags
 	traceFlags
 	connect connection
-	shown   *progress // of the runs
-	done    int       // tasks or operations of all runs
+	shown   *progress // of the tasks or operations of all runs
 }
 
 // arrayFlags name the files of a run's arrays, and what the other inputs are.
@@ -192,6 +191,9 @@ func (c *runCommand) run(ctx context.Context, paths []string) (err error) {
 		return err
 	}
 	closed := false
+	if c.inSession.holds() {
+		return c.inSession.hold(c, x, mode)
+	}
 	defer func() {
 		if !closed {
 			err = errors.Join(err, x.close())
@@ -296,10 +298,7 @@ func (c *runCommand) fitted(ctx context.Context, path string, mode numerics.Mode
 
 // advance shows that one more of the tasks or operations of a run is done; each run has total. Inputs may select a
 // configuration of the function that has more.
-func (c *runCommand) advance(total int) {
-	c.done++
-	c.shown.step("run", c.done, max(c.done, c.steps*total))
-}
+func (c *runCommand) advance(total int) { c.shown.count("run", c.steps*total) }
 
 // check returns an error for values and combinations that are wrong for every file.
 func (c *runCommand) check() error {
