@@ -129,13 +129,13 @@ func (s *State) newWeighing() *weighing {
 // operation, which is what the CPU does if it has all of them (restoreSources).
 func (s *State) cpuTimes() []nanoseconds {
 	times := make([]nanoseconds, len(s.Func.Body.Ops))
-	sums := map[string]nanoseconds{} // of the parts, by first result of the source's operation
-	inPlace := map[string]bool{}     // whether that is in place
+	sums := map[string]nanoseconds{}      // of the parts, by first result of the source's operation
+	parts := map[string]*decomposedFrom{} // of what, likewise
 	for i, op := range s.Func.Body.Ops {
 		times[i] = nanoseconds(s.CPUTime(op))
 		if of, ok := s.parts[op]; ok {
 			sums[of.Result] += times[i]
-			inPlace[of.Result] = of.InPlace
+			parts[of.Result] = &of
 		}
 	}
 	if len(sums) == 0 || s.Reference == nil {
@@ -143,10 +143,14 @@ func (s *State) cpuTimes() []nanoseconds {
 	}
 	sources := make(map[string]nanoseconds, len(sums))
 	for _, op := range s.Reference.Body.Ops {
-		if len(op.Results) > 0 && sums[op.Results[0].Name] > 0 {
+		if len(op.Results) == 0 || sums[op.Results[0].Name] == 0 {
+			continue
+		}
+		// The name may be that of a read of a state, whose value took it.
+		if of := parts[op.Results[0].Name]; of.Operation == op.Def.Name {
 			source := *op
-			source.InPlace = inPlace[op.Results[0].Name]
-			sources[op.Results[0].Name] = nanoseconds(s.CPUTime(&source))
+			source.InPlace = of.InPlace
+			sources[of.Result] = nanoseconds(s.CPUTime(&source))
 		}
 	}
 	for i, op := range s.Func.Body.Ops {
