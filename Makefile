@@ -1,6 +1,6 @@
 # zinc: the commands a developer needs. `make help` lists them.
 # build, test and demo need Go and nothing else; help, bench and fuzz-smoke also
-# use awk, conformance uses python3, and lint fetches staticcheck when it first
+# use awk, conformance and wheel use python3, and lint fetches staticcheck when it first
 # runs.
 
 GO        ?= go
@@ -30,6 +30,8 @@ BEFORE    ?=
 SHARED    ?= $(or $(ZINC_SHARED),../shared)
 # Platforms that zinc is built for.
 PLATFORMS ?= linux/amd64 linux/arm64 linux/386 linux/arm darwin/amd64 darwin/arm64 windows/amd64 windows/arm64 js/wasm
+# A Python with numpy; python-test also takes pytest, and mypy where it is there.
+PYTHON    ?= $(shell for p in python3 /usr/bin/python3; do $$p -c 'import numpy' 2>/dev/null && echo $$p && exit; done)
 # Test images that `make demo` shows.
 DIGITS    ?= 2 5 8
 
@@ -38,7 +40,7 @@ EXAMPLE     := examples/digits
 
 .PHONY: help build man test test-short test-long platforms conformance conformance-engine corpus random nightly
 .PHONY: scaling exhaustive mutants operation pass bench performance browser-test picture demo
-.PHONY: lint style literals gofmt vet staticcheck fuzz-smoke fuzz-table hostile ci clean
+.PHONY: wheel python-test lint style literals gofmt vet staticcheck fuzz-smoke fuzz-table hostile ci clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' Makefile
@@ -139,6 +141,18 @@ scaling: build ## print how time and memory of each command grow with a model (S
 
 browser-test: ## open the explorer in headless Chromium, which it installs where it can
 	@inspect/explore/browsertest/run
+
+wheel: ## write the Python wheels of six platforms and the source distribution to dist/python
+	$(or $(PYTHON),python3) python/zinc_build.py $(OUT)/python
+
+python-test: build ## test the Python package on bin/zinc (COREMLTOOLS names a checkout of the real converter)
+	@if [ -z "$(PYTHON)" ] || ! $(PYTHON) -c 'import pytest' 2>/dev/null; then \
+		echo "python-test: skipped, no Python has numpy and pytest (PYTHON names one)"; \
+	else \
+		cd python && ZINC='$(CURDIR)/bin/zinc' PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=. \
+			$(PYTHON) -m pytest -q -rs -p no:cacheprovider && \
+		if $(PYTHON) -c 'import mypy' 2>/dev/null; then $(PYTHON) -m mypy --cache-dir=/dev/null; fi; \
+	fi
 
 MODEL ?= $(EXAMPLE)/digits.mlmodelc
 CHROMIUM ?= chromium
