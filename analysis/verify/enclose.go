@@ -109,8 +109,12 @@ func (e *encloser) results(op *ir.Op, args map[*ir.Value]*enclosure) ([]*enclosu
 			s.limit()
 		}
 		moved := op.Def.Class == ir.Movement && op.Place.Rule == passes.RuleDecomposed
-		if e.decomposed && e.flush && moved && !s.unknown {
-			s.flushed() // by a product with a matrix that selects
+		switch { // by a product with a matrix that selects
+		case !e.decomposed || !moved || s.unknown:
+		case e.flush:
+			s.flushed()
+		case e.fixed:
+			s.widen(func(int, float64) float64 { return 2 * termUnits })
 		}
 	}
 	return out, err

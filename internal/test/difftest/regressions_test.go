@@ -36,7 +36,7 @@ func TestRegressions(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer m.Close()
-			for seed := range testform.Of[uint64](2, 8, 8) {
+			for seed := range testform.Of[uint64](3, 8, 8) {
 				for _, to := range []*target.Table{target.H13, difftest.Narrow} {
 					judge(t, m.Program, seed, to)
 				}
@@ -50,7 +50,7 @@ func judge(t *testing.T, p *ir.Program, seed uint64, to *target.Table) {
 	t.Helper()
 	s := difftest.Settings{
 		Seed:     seed,
-		Numerics: []numerics.Mode{numerics.ANE, numerics.IEEE}[seed%2],
+		Numerics: []numerics.Mode{numerics.ANE, numerics.ANEFixed, numerics.IEEE}[seed%3],
 		Compile: compile.Options{
 			Target:      to,
 			SplitKernel: seed&2 != 0,
