@@ -40,7 +40,7 @@ func Check(f *hwx.File) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	codec, err := td.CodecOf(t.TD)
+	codec, err := td.CodecFor(f.TaskVersion())
 	if err != nil {
 		return nil, err
 	}

@@ -12,15 +12,10 @@ import (
 // table for the tasks of any.
 func (f *File) Target() (*target.Table, error) { return TargetOf(f.Header.CPUSubtype) }
 
-// TargetOf returns the target of a CPU subtype, or an error if zinc writes no programs for it.
+// TargetOf is Target for a CPU subtype.
 func TargetOf(subtype uint32) (*target.Table, error) {
-	t := target.BySubtype(subtype)
-	if t != nil && t.TD != 0 {
-		return t, nil
-	}
 	if formOf(subtype) != nil {
-		return nil, fmt.Errorf("zinc reads the tasks of CPU subtype %d (%s), and neither runs nor checks them yet",
-			subtype, t.Name)
+		return target.BySubtype(subtype), nil
 	}
 	var known []string
 	for i := range forms {
@@ -69,6 +64,7 @@ var forms = []form{
 	packedForm(17, 9, 4, []uint32{1: 0x10, 2: 0x12}, lateNote),
 	packedForm(19, 9, 4, []uint32{1: 0x10, 2: 0x12}, lateNote),
 	packedForm(20, 9, 4, []uint32{1: 0x10, 2: 0x12}, lateNote),
+	packedForm(24, 9, 4, []uint32{1: 0x10, 2: 0x12}, lateNote), // modelled: as 20
 }
 
 // oldestPacked is the form of packed programs in a container whose subtype is not known.

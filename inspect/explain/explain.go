@@ -306,7 +306,7 @@ func fields(on *target.Table, text []byte, n uint32) []Field {
 	if _, err := binary.Decode(text, binary.LittleEndian, words); err != nil {
 		return out
 	}
-	codec, err := td.CodecOf(on.TD)
+	codec, err := td.CodecOf(on.Version)
 	if err != nil {
 		return out
 	}

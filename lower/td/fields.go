@@ -448,6 +448,7 @@ func init() {
 	placeV10()
 	placeV11()
 	placeLate()
+	placeLateV10()
 	for _, c := range append([]*Codec{V7Full}, Codecs...) {
 		c.lay()
 	}

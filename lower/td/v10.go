@@ -103,6 +103,67 @@ func placeV10() {
 	}
 }
 
+// upperBits is where the image has the upper bits of a field that is wider in a later version than its place.
+type upperBits struct {
+	field Field
+	word  int // of the image
+	bit   uint8
+	from  uint8 // the lowest one
+	mask  uint32
+}
+
+// uppers are the upper bits of all fields, in the order of the table.
+var uppers []upperBits
+
+// placeLateV10 assigns places to the fields that only later versions have, and to the upper bits of those that are
+// wider there: in words of the groups that no other field and no slot has.
+func placeLateV10() {
+	taken := map[word]bool{{G1, formWord}: true}
+	for f := range table {
+		if p := table[f].places[layoutV10]; p.Block != nil {
+			taken[wordOf(p)] = true
+		}
+	}
+	for i := range slotRows {
+		s := &slotRows[i]
+		w := int(s.slot.Register()-s.group.Base) / 4
+		taken[word{s.group, w}], taken[word{s.group, w + 1}] = true, true // an address has two
+	}
+	var open []*Place // the rest of each free word
+	for _, g := range Groups {
+		for w := range g.Words {
+			if !taken[word{g, w}] {
+				open = append(open, &Place{Block: g, Word: w, Source: assigned})
+			}
+		}
+	}
+	take := func(name string, width uint8) Place {
+		for _, w := range open {
+			if w.Bit+width <= 32 {
+				p := *w
+				p.Width = width
+				w.Bit += width
+				return p
+			}
+		}
+		panic(fmt.Sprintf("lower/td: version 10 has no room for %s", name))
+	}
+	for f := range table {
+		r, width := &table[f], uint8(0)
+		for _, p := range r.places {
+			width = max(width, p.Width)
+		}
+		switch p := &r.places[layoutV10]; {
+		case p.Block == nil:
+			*p = take(r.Name, width)
+		case p.Width < width:
+			u := take(r.Name, width-p.Width)
+			uppers = append(uppers, upperBits{field: Field(f), word: u.Offset() / 4, bit: u.Bit, from: p.Width,
+				mask: u.mask()})
+		}
+	}
+}
+
 // wordName names a word of the image for an error.
 func wordName(off int) string {
 	g := V10.block(off / 4)

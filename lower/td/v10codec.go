@@ -54,7 +54,21 @@ func (t *Task) putV10(img []byte) error {
 		return cmp.Or(t.err, err)
 	}
 	var ws [ImageSize / 4]uint32
-	if err := V10.pack(ws[:], t); err != nil {
+	low := t
+	for i := range uppers {
+		u := &uppers[i]
+		v := t.val[u.field] >> u.from
+		if v == 0 {
+			continue
+		}
+		if low == t {
+			c := *t
+			low = &c
+		}
+		low.val[u.field] &= 1<<u.from - 1
+		ws[u.word] |= v << u.bit
+	}
+	if err := V10.pack(ws[:], low); err != nil {
 		return err
 	}
 	ws[formAt/4] = uint32(form)
@@ -82,11 +96,18 @@ func decodeV10(img []byte, at int) (*Task, error) {
 		p := &V10.placed[i]
 		free[p.word] &^= p.mask << p.bit
 	}
+	for i := range uppers {
+		free[uppers[i].word] &^= uppers[i].mask << uppers[i].bit
+	}
 	free[formAt/4] &^= formBits
 	if i := slices.IndexFunc(free[:], func(w uint32) bool { return w != 0 }); i >= 0 {
 		return nil, imagef(at+4*i, "%s = %#x: bits %#x belong to no field", wordName(4*i), ws[i], free[i])
 	}
 	V10.unpack(t, ws[:])
+	for i := range uppers {
+		u := &uppers[i]
+		t.val[u.field] |= ws[u.word] >> u.bit & u.mask << u.from
+	}
 	form := ws[formAt/4]
 	if int(form) >= len(forms) {
 		return nil, imagef(at+formAt, "form %d: forms are 0 to %d", form, len(forms)-1)

@@ -56,6 +56,46 @@ func TestRecordedStreamsOfLaterVersions(t *testing.T) {
 	}
 }
 
+// TestImagesOfLaterVersions checks that the image of every recorded task and its records give its values, and that
+// extents have all bits there.
+func TestImagesOfLaterVersions(t *testing.T) {
+	for _, c := range laterCodecs {
+		for name, tasks := range recordedStreams(t, c.dir) {
+			for i, ws := range tasks {
+				task, err := c.DecodeWords(ws)
+				if err != nil {
+					t.Fatal(err)
+				}
+				imageKeeps(t, c.dir+" "+name, i, task)
+				if c.apart() {
+					for _, f := range []Field{Win, Hin, Din, Wout, Hout, Dout, Cin, Cout} {
+						imageKeeps(t, c.dir+" "+name+" "+f.String(), i, task.Clone().Set(f, 1<<16))
+						imageKeeps(t, c.dir+" "+name+" "+f.String(), i, task.Clone().Set(f, 1<<15))
+					}
+				}
+			}
+		}
+	}
+}
+
+// apart reports whether the extents of the version have words of their own.
+func (c *Codec) apart() bool { return table[Win].Place(c).Width > 16 }
+
+func imageKeeps(t *testing.T, name string, i int, task *Task) {
+	t.Helper()
+	images, records, err := Split([]*Task{task})
+	if err != nil {
+		t.Errorf("%s, task %d: %v", name, i, err)
+		return
+	}
+	back, err := Join(images, records)
+	if err != nil {
+		t.Errorf("%s, task %d: %v", name, i, err)
+	} else if back[0].val != task.val {
+		t.Errorf("%s, task %d: its image and records give other values", name, i)
+	}
+}
+
 // TestRecordedTasksOfVersion24 checks that the published tasks of h18g decode, and encode to their words.
 func TestRecordedTasksOfVersion24(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join(shareddir.Find(t), "oracles", "h18g-words.txt"))

@@ -166,11 +166,11 @@ func (f *lateForm) placeTags(out map[Field]Place) {
 	}
 	out[SrcBase], out[Src2Base], out[DstBase] = at11(f.Source, 6, 6, 26), at11(f.Source, 12, 6, 26),
 		at11(f.Result, 4, 6, 26)
-	out[SrcFmtMode], out[SrcInterleave], out[SrcForm20] = at11(f.Source, 28, 0, 4), at11(f.Source, 28, 4, 4),
+	out[SrcFmtMode], out[SrcInterleave], out[SrcForm20] = at11(f.Source, 28, 0, 2), at11(f.Source, 28, 4, 4),
 		at11(f.Source, 28, 8, 8)
-	out[Src2FmtMode], out[Src2Interleave], out[Src2Form20] = at11(f.Source, 29, 0, 4), at11(f.Source, 29, 4, 4),
+	out[Src2FmtMode], out[Src2Interleave], out[Src2Form20] = at11(f.Source, 29, 0, 2), at11(f.Source, 29, 4, 4),
 		at11(f.Source, 29, 8, 8)
-	out[DstFmtMode], out[DstInterleave], out[DstForm20] = at11(f.Result, 16, 0, 4), at11(f.Result, 16, 4, 4),
+	out[DstFmtMode], out[DstInterleave], out[DstForm20] = at11(f.Result, 16, 0, 2), at11(f.Result, 16, 4, 4),
 		at11(f.Result, 16, 8, 8)
 	out[DstCmpVec] = at11(f.Result, 16, 28, 4)
 }

@@ -282,7 +282,7 @@ func newContainer(m *Machine, f *hwx.File, run bool) (*container, error) {
 	if err != nil {
 		return nil, &LoadError{"container", err}
 	}
-	codec, err := td.CodecOf(t.TD)
+	codec, err := td.CodecFor(f.TaskVersion())
 	if err != nil {
 		return nil, &LoadError{"container", err}
 	}

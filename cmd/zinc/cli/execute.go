@@ -17,6 +17,7 @@ import (
 	"github.com/zinc-compiler/zinc/runtime/sim/engine"
 	"github.com/zinc-compiler/zinc/runtime/sim/interp"
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/trace"
+	"github.com/zinc-compiler/zinc/target"
 )
 
 // port is an input, an output or a state of the function that runs.
@@ -117,11 +118,15 @@ func (c *runCommand) defaults(path string, x *executor) error {
 
 // interpreted runs a model on the reference interpreter.
 func (c *runCommand) interpreted(ctx context.Context, path string) (*executor, error) {
+	tab, err := lookupTarget(c.target)
+	if err != nil {
+		return nil, usagef("--target: %w", err)
+	}
 	m, err := c.open(c.env, path)
 	if err != nil {
 		return nil, err
 	}
-	x, err := c.interpreter(ctx, m)
+	x, err := c.interpreter(ctx, m, tab)
 	if err != nil {
 		m.Close()
 		return nil, err
@@ -129,14 +134,14 @@ func (c *runCommand) interpreted(ctx context.Context, path string) (*executor, e
 	run := x.run
 	x.run = func(ctx context.Context, in map[string]interp.Tensor, mode numerics.Mode,
 		workers int) (map[string]interp.Tensor, error) {
-		out, err := run(ctx, in, mode, workers)
+		out, err := run(ctx, in, mode.On(tab.Arithmetic), workers)
 		return out, c.located(m, c.inputs, err)
 	}
 	x.close = m.Close
 	return x, nil
 }
 
-func (c *runCommand) interpreter(ctx context.Context, m *frontend.Model) (*executor, error) {
+func (c *runCommand) interpreter(ctx context.Context, m *frontend.Model, tab *target.Table) (*executor, error) {
 	// In this mode an operation's place does not change its arithmetic, so the source runs without being compiled.
 	if c.numerics == "ieee" && c.precision == passes.PrecisionDeclared {
 		f, err := m.Program.Entry(c.function)
@@ -147,10 +152,6 @@ func (c *runCommand) interpreter(ctx context.Context, m *frontend.Model) (*execu
 			return nil, err
 		}
 		return c.interpExecutor(f)
-	}
-	tab, err := lookupTarget(c.target)
-	if err != nil {
-		return nil, usagef("--target: %w", err)
 	}
 	var placed []*compile.Function
 	sink := (*compile.Result).All

@@ -174,11 +174,9 @@ func (c *runCommand) run(ctx context.Context, paths []string) (err error) {
 	if err != nil {
 		return &usageError{err}
 	}
-	tab, err := lookupTarget(c.target)
-	if err != nil {
+	if _, err := lookupTarget(c.target); err != nil {
 		return usagef("--target: %w", err)
 	}
-	mode = mode.On(tab.Arithmetic)
 	c.shown = c.newProgress(c.progress)
 	defer c.shown.end()
 	var x *executor

@@ -24,9 +24,9 @@ type Options struct {
 	Target   *target.Table // whose programs the machine runs; nil for the M1's
 	Trace    *trace.Tracer
 	Inject   *inject.Injector
-	Strict   bool // the firmware reports faults where the real one does
-	Numerics engine.Numerics
-	Workers  int // goroutines of one task; 0: one per processor; results do not depend on it
+	Strict   bool            // the firmware reports faults where the real one does
+	Numerics engine.Numerics // engine.ANE for that of the target
+	Workers  int             // goroutines of one task; 0: one per processor; results do not depend on it
 	Compile  broker.Compiler
 	// InternalBuild has the driver's debug selectors, which a release build refuses.
 	InternalBuild bool
@@ -66,6 +66,7 @@ func New(o Options) (*Stack, error) {
 	props := driver.M1
 	if o.Target != nil {
 		props = driver.PropertiesOf(o.Target)
+		o.Numerics = sim.EngineNumerics(sim.Mode(o.Numerics).On(o.Target.Arithmetic))
 	}
 	props.InternalBuild = o.InternalBuild
 	d, err := driver.NewDevice(driver.Config{

@@ -57,7 +57,7 @@ func prepare(mem []byte, addr uint64, on *target.Table) (*program, error) {
 		return nil, fmt.Errorf("coprocessor: the container has %d programs, want 1; put "+
 			"each into its own container", len(pkg.Programs))
 	}
-	codec, err := td.CodecOf(on.TD)
+	codec, err := td.CodecOf(on.Version)
 	if err != nil {
 		return nil, err
 	}
