@@ -42,10 +42,18 @@ type Codec struct {
 	// have any value in a task that is written.
 	derive  func(t *Task)
 	derived []Field
+	// implied are fields that the version does not have and that have one value in every task.
+	implied []implied
 
 	placed []placed  // every field that the version has, in the order of words
 	fields [][]Field // by word
 	absent []Field   // that the version does not have
+}
+
+// implied is the value that a field without a place has.
+type implied struct {
+	field Field
+	value uint32
 }
 
 // placed is the place of a field among the words of a version.
@@ -105,7 +113,7 @@ func (c *Codec) lay() {
 	c.fields, c.bits = make([][]Field, c.words), make([]uint32, c.words)
 	for f := range table {
 		if p := table[f].Place(c); p.Block == nil {
-			if !slices.Contains(c.derived, Field(f)) {
+			if !slices.Contains(c.derived, Field(f)) && c.impliedValue(Field(f)) == 0 {
 				c.absent = append(c.absent, Field(f))
 			}
 		} else {
@@ -181,10 +189,29 @@ func (c *Codec) Fits(t *Task) error {
 	}
 	for _, f := range c.absent {
 		if t.val[f] != 0 {
-			return fmt.Errorf("%s = %d: descriptor version %d has no place for the field", f, t.Get(f), c.Version)
+			return c.noPlace(t, f)
+		}
+	}
+	for _, x := range c.implied {
+		if v := t.val[x.field]; v != 0 && v != x.value {
+			return c.noPlace(t, x.field)
 		}
 	}
 	return nil
+}
+
+func (c *Codec) noPlace(t *Task, f Field) error {
+	return fmt.Errorf("%s = %d: descriptor version %d has no place for the field", f, t.Get(f), c.Version)
+}
+
+// impliedValue returns the value that a field without a place has in every task.
+func (c *Codec) impliedValue(f Field) uint32 {
+	for _, x := range c.implied {
+		if x.field == f {
+			return x.value
+		}
+	}
+	return 0
 }
 
 // pack sets the words of a task, which are zero, to its values.
@@ -204,6 +231,9 @@ func (c *Codec) unpack(t *Task, ws []uint32) {
 	for i := range c.placed {
 		p := &c.placed[i]
 		t.val[p.field] = ws[p.word] >> p.bit & p.mask
+	}
+	for _, x := range c.implied {
+		t.val[x.field] = x.value
 	}
 	if c.derive != nil {
 		c.derive(t)

@@ -77,6 +77,9 @@ func TestEveryValueOfEveryField(t *testing.T) {
 				for _, x := range c.derived {
 					back.setRaw(x, others.raw(x))
 				}
+				for _, x := range c.implied {
+					back.setRaw(x.field, others.raw(x.field))
+				}
 				got := back.raw(Field(f))
 				if back.setRaw(Field(f), 0); got != uint32(v) || back.val != others.val {
 					back.setRaw(Field(f), got)

@@ -1,5 +1,7 @@
 package td
 
+import "math"
+
 // V8, V17, V19 and V20 are the codecs of the versions that h15, h16, h17 and h18 have. Their sections are like those of
 // version 11, but no record fills a task. Recorded are elementwise operations, activations and products with constant
 // weights (75 programs). A register that none of them writes has no fields.
@@ -75,16 +77,21 @@ func late(f lateForm) *Codec {
 	f.codec = &Codec{
 		Version: f.version, Name: codecName(f.version), Align: 0x10, Lead: 0x10, layout: f.layout, header: f.header,
 		Blocks: []*Block{f.Header, f.Kernel, f.Common, f.Source, f.L2, f.PE, f.NE, f.Result, f.Cache}, Heads: f.Heads,
-		addresses: f.addresses(), derive: deriveLate, derived: []Field{Source1, Source2DMA},
+		addresses: f.addresses(), derive: deriveLate, derived: derivedLate,
+		implied: []implied{{PEPreScale, FP16One}, {PEFinal, math.Float32bits(1)}},
 	}
 	lateForms = append(lateForms, &f)
 	return f.codec
 }
 
-// deriveLate sets where the sources come from: each has a switch of its own.
+// derivedLate are the fields that deriveLate sets: where the sources come from, each of which has a switch of its own,
+// and the place of a lookup table, which its address is.
+var derivedLate = []Field{Source1, Source2DMA, StreamBase.At(TableStream)}
+
 func deriveLate(t *Task) {
 	t.setRaw(Source2DMA, t.raw(Src2En))
 	t.SetBool(Source1, t.On(SrcEn) || !t.On(Src2En))
+	t.setRaw(StreamBase.At(TableStream), t.raw(TableBase))
 }
 
 // addresses lists the records with addresses, in their order.
@@ -112,7 +119,7 @@ func (f *lateForm) addresses() (out []addressRecord) {
 
 // defaults returns the values of registers that a task does not write, and the registers that every task writes.
 func (f *lateForm) defaults() (values map[uint32]uint32, always []uint32) {
-	values = map[uint32]uint32{0x4900: 0x82}
+	values = map[uint32]uint32{0x4508: math.Float32bits(1), 0x4900: 0x82}
 	for i := range uint32(Lanes) {
 		values[0x5520+4*i], values[0x55a0+4*i] = IdleStreamV11, IdleSize
 	}

@@ -19,11 +19,6 @@ var (
 
 	// DoubleRate is of version 24.
 	DoubleRate = regLate("TileDMASrc.SrcDoubleRate", Named, "set in one recorded task")
-
-	// The bits of the formats of version 20 that no earlier version has.
-	SrcForm20  = regLate("TileDMASrc.SrcForm", Named, "0x32 when source 1 is read")
-	Src2Form20 = regLate("TileDMASrc.Src2Form", Named, "0x32 when source 2 is read")
-	DstForm20  = regLate("TileDMADst.DstForm", Named, "0x32 when the result is written")
 )
 
 // cacheWords are the words of Cache: registers 0x5900, 0x5904, 0x5908, 0x5918, 0x5928 and 0x592c.
@@ -166,13 +161,24 @@ func (f *lateForm) placeTags(out map[Field]Place) {
 	}
 	out[SrcBase], out[Src2Base], out[DstBase] = at11(f.Source, 6, 6, 26), at11(f.Source, 12, 6, 26),
 		at11(f.Result, 4, 6, 26)
-	out[SrcFmtMode], out[SrcInterleave], out[SrcForm20] = at11(f.Source, 28, 0, 2), at11(f.Source, 28, 4, 4),
-		at11(f.Source, 28, 8, 8)
-	out[Src2FmtMode], out[Src2Interleave], out[Src2Form20] = at11(f.Source, 29, 0, 2), at11(f.Source, 29, 4, 4),
-		at11(f.Source, 29, 8, 8)
-	out[DstFmtMode], out[DstInterleave], out[DstForm20] = at11(f.Result, 16, 0, 2), at11(f.Result, 16, 4, 4),
-		at11(f.Result, 16, 8, 8)
+	for _, x := range [...]struct {
+		at                                    Place
+		mode, interleave, memFormat, truncate Field
+	}{
+		{at11(f.Source, 28, 0, 0), SrcFmtMode, SrcInterleave, SrcMemFmt, SrcTruncate},
+		{at11(f.Source, 29, 0, 0), Src2FmtMode, Src2Interleave, Src2MemFmt, Src2Truncate},
+		{at11(f.Result, 16, 0, 0), DstFmtMode, DstInterleave, DstMemFmt, DstTruncate},
+	} {
+		// The value of every recorded task, 0x3211, has the values of version 17 in another order.
+		out[x.mode], out[x.interleave] = at11(x.at.Block, x.at.Word, 0, 2), at11(x.at.Block, x.at.Word, 4, 4)
+		out[x.memFormat], out[x.truncate] = inferred20(x.at, 8), inferred20(x.at, 12)
+	}
 	out[DstCmpVec] = at11(f.Result, 16, 28, 4)
+}
+
+// inferred20 returns the place of two bits of a format.
+func inferred20(at Place, bit uint8) Place {
+	return Place{Block: at.Block, Word: at.Word, Bit: bit, Width: 2, Source: "inferred"}
 }
 
 // publicMap17 is the source of a place that no recorded program shows.

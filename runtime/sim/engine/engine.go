@@ -117,7 +117,9 @@ func (m *machine[T, R]) step(ctx context.Context, index int, t td.Placed, mem Me
 	x := &m.exec
 	defer func() { *x = exec[T, R]{} }() // what it points to belongs to the task
 	x.machine, x.run, x.t, x.mem = m, run{ctx: ctx, workers: m.opts.Workers}, t.Task, mem
-	x.wideMasks = t.Codec != nil && t.Codec.WideMasks
+	if x.codec = t.Codec; x.codec == nil {
+		x.codec = td.V7
+	}
 	x.ev = Event{Index: index, Off: t.Off}
 	if err := x.task(); err != nil {
 		var f *Fault
@@ -141,9 +143,8 @@ type exec[T, R any] struct {
 	ev    Event
 	tiles [5]tile // two sources and the result, and where the sources are staged
 	used  int     // of tiles
-	// wideMasks is set if masks of zero-skipping bodies have 16 bits.
-	wideMasks bool
-	ops       [3]operand[T]
+	codec *td.Codec // of the version that the task was written in
+	ops   [3]operand[T]
 	// The rest is of a task of the neural engine.
 	geometry     geometry
 	coefficients kernel[T]
@@ -173,7 +174,7 @@ func (x *exec[T, R]) task() error {
 	if err := x.t.Err(); err != nil {
 		return bad("%v", err)
 	}
-	if err := legal(x.t); err != nil {
+	if err := legal(x.t, x.codec); err != nil {
 		return err
 	}
 	if x.t.Get(td.PlanarType) == 0 {

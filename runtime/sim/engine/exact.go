@@ -495,14 +495,15 @@ type exactRows struct {
 }
 
 func (e *exact) elementwise(t *td.Task) rows[field.Elem] {
+	scale, bias := planarConstants(t)
 	return &exactRows{
 		e:      e,
 		op:     td.PlanarOp(t.Get(td.PEOp)),
 		neg1:   t.On(td.PENeg1),
 		neg2:   t.On(td.PENeg2),
-		scale:  e.fp16Register(t, td.PEScale),
-		bias:   e.fp16Register(t, td.PEBias),
-		abs:    t.Get(td.PECond) == uint32(td.CondAbs),
+		scale:  e.scalar(float64(scale)),
+		bias:   e.scalar(float64(bias)),
+		abs:    t.Get(td.PECond) != 0,
 		square: t.On(td.PESquare),
 		relu:   t.On(td.PERelu),
 	}

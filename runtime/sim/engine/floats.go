@@ -297,14 +297,22 @@ type elementwise struct {
 	num         Numerics
 }
 
+// planarConstants returns the factor and the addend of elementwise work. A version has them as fp16 or as fp32 numbers;
+// the fields that it does not have are zero.
+func planarConstants(t *td.Task) (scale, bias float32) {
+	return port.Widen(uint16(t.Get(td.PEScale))) + math.Float32frombits(t.Get(td.PEScale32)),
+		port.Widen(uint16(t.Get(td.PEBias))) + math.Float32frombits(t.Get(td.PEBias32))
+}
+
 func newElementwise(t *td.Task, num Numerics) *elementwise {
+	scale, bias := planarConstants(t)
 	return &elementwise{
 		op:     td.PlanarOp(t.Get(td.PEOp)),
 		neg1:   t.On(td.PENeg1),
 		neg2:   t.On(td.PENeg2),
-		scale:  port.Widen(uint16(t.Get(td.PEScale))),
-		bias:   port.Widen(uint16(t.Get(td.PEBias))),
-		abs:    t.Get(td.PECond) == uint32(td.CondAbs),
+		scale:  scale,
+		bias:   bias,
+		abs:    t.Get(td.PECond) != 0,
 		square: t.On(td.PESquare),
 		relu:   t.On(td.PERelu),
 		num:    num,

@@ -5,7 +5,8 @@ import "github.com/zinc-compiler/zinc/lower/td"
 // rule says which values of a field the engine executes.
 type rule struct {
 	field td.Field
-	when  func(t *td.Task) bool // nil: always
+	when  func(t *td.Task) bool  // nil: always
+	of    func(c *td.Codec) bool // of which versions; nil: all
 	ok    []uint32
 	why   string
 }
@@ -18,6 +19,10 @@ func on(f td.Field) func(*td.Task) bool {
 	return func(t *td.Task) bool { return t.On(f) }
 }
 
+func off(f td.Field) func(*td.Task) bool {
+	return func(t *td.Task) bool { return !t.On(f) }
+}
+
 // fetches reports whether source 1 comes from DRAM and has a type in L2; leaves reports whether the result of a type
 // goes there.
 func fetches(format uint32) func(*td.Task) bool {
@@ -26,6 +31,15 @@ func fetches(format uint32) func(*td.Task) bool {
 
 func leaves(format uint32) func(*td.Task) bool {
 	return func(t *td.Task) bool { return t.On(td.DstEn) && t.Get(td.OutFmt) == format }
+}
+
+// before and from report whether a version is older than another, or not. Version 8 is older than 17, newer than 11.
+func before(v *td.Codec) func(*td.Codec) bool {
+	return func(c *td.Codec) bool { return c.Version < v.Version }
+}
+
+func from(v *td.Codec) func(*td.Codec) bool {
+	return func(c *td.Codec) bool { return c.Version >= v.Version }
 }
 
 // rules lists the fields whose values change what a task computes. Fields that control caches, events, scheduling and
@@ -49,12 +63,16 @@ var rules = []rule{
 	{field: td.SrcCmpVec, when: source1.moved, ok: []uint32{0}, why: "meaning not known"},
 	{field: td.DstShift, when: on(td.DstEn), ok: []uint32{0}, why: "meaning not known"},
 	{field: td.DstOffsetCh, when: on(td.DstEn), ok: []uint32{0}, why: "meaning not known"},
-	{field: td.DstCmpVec, when: on(td.DstEn), ok: []uint32{0}, why: "meaning not known"},
+	{field: td.DstCmpVec, when: on(td.DstEn), of: before(td.V20), ok: []uint32{0}, why: "meaning not known"},
+	{field: td.DstCmpVec, when: on(td.DstEn), of: from(td.V20), ok: []uint32{15}, why: "15 in every recorded task"},
 	{field: td.ElemMultMode, ok: []uint32{0}, why: "meaning not known"},
 	{field: td.PaddingMode, ok: []uint32{0, 2}, why: "0 zero and 2 the identity of a maximum are known"},
 
 	{field: td.PlanarType, ok: []uint32{0, 2, 3, 4, 5, 6}, why: "0 and 2 to 6 are known"},
-	{field: td.PECond, when: planarTask, ok: []uint32{0, 1}, why: "0 none and 1 absolute value are known"},
+	{field: td.PECond, when: planarTask, of: before(td.V17), ok: []uint32{0, 1},
+		why: "0 none and 1 absolute value are known"},
+	{field: td.PECond, when: planarTask, of: from(td.V17), ok: []uint32{0, 7},
+		why: "0 none and 7 absolute value are known"},
 	{field: td.PENonlinear, when: planarTask, ok: []uint32{0, 1, 2},
 		why: "0 none, 1 reciprocal, 2 reciprocal square root are known"},
 	{field: td.SwapNE, when: planarTask, ok: []uint32{0}, why: "a planar result is exchanged by SwapResult"},
@@ -78,16 +96,16 @@ var rules = []rule{
 	{field: td.Bcast1C, when: neuralTask, ok: []uint32{0}, why: "a source that is broadcast is the planar engine's"},
 	{field: td.Swap2, when: neuralTask, ok: []uint32{0}, why: "the neural engine has no second source"},
 	{field: td.Source2DMA, when: neuralTask, ok: []uint32{0}, why: "the neural engine has no second source"},
-	{field: td.Src2En, ok: []uint32{0}, why: "0 in every recorded task; Common.Source2DMA says that source 2 is " +
-		"read from DRAM"},
+	{field: td.Src2En, when: off(td.Source2DMA), ok: []uint32{0}, why: "Common.Source2DMA says that source 2 is read " +
+		"from DRAM"},
 }
 
 // legal returns a fault for a task with a value that has no known meaning.
-func legal(t *td.Task) error {
+func legal(t *td.Task, c *td.Codec) error {
 next:
 	for i := range rules {
 		r := &rules[i]
-		if r.when != nil && !r.when(t) {
+		if r.when != nil && !r.when(t) || r.of != nil && !r.of(c) {
 			continue
 		}
 		v := t.Get(r.field)

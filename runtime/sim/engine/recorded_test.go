@@ -89,7 +89,7 @@ func readRecordedOf(t *testing.T, codec *td.Codec, path string) (*recorded, []td
 		if err != nil {
 			t.Fatal(err)
 		}
-		tasks = append(tasks, td.Placed{Task: d})
+		tasks = append(tasks, td.Placed{Task: d, Codec: codec})
 	}
 	return c, tasks
 }
@@ -360,6 +360,44 @@ func TestRecordedPackedTasksComputeTheirPrograms(t *testing.T) {
 			r, tasks := readRecordedOf(t, td.V11, filepath.Join("h14", c.name))
 			c.run(t, r, tasks)
 		})
+	}
+}
+
+// laterCases are recorded programs of the versions after 11, by their target's folder. All begin with register 6.
+var laterCases = map[string][]recordedCase{
+	"h15": {
+		{name: "binary_add_c64_constant_scalar", in: []int{6}, out: 7, want: half, ulps: 0.5},
+		{name: "env_bcast_add_1x64x8x8_runtime_1x64x1x1", in: []int{6, 8}, out: 7, want: add, ulps: 0.5},
+	},
+	"h16": {
+		{name: "binary_add_1x64x8x8", in: []int{6, 8}, out: 7, want: add, ulps: 0.5},
+		{name: "env_bcast_add_1x64x8x8_runtime_1x64x1x1", in: []int{6, 8}, out: 7, want: add, ulps: 0.5},
+	},
+	"h17": {
+		{name: "binary_maximum_1x128x16x16", in: []int{6, 8}, out: 7, want: binary2(math.Max)},
+		{name: "binary_sub_1x3x224x224", in: []int{6, 8}, out: 7, want: sub, ulps: 0.5},
+		{name: "env_bcast_add_1x64x16x16_scalar", in: []int{6}, out: 7, want: half, ulps: 0.5},
+		{name: "env_bcast_add_1x768x16x16_runtime_1x1x16x16", in: []int{6, 8}, out: 7, want: add, ulps: 0.5},
+		{name: "env_bcast_add_1x768x16x16_runtime_1x1x1x1", in: []int{6, 8}, out: 7, want: add, ulps: 0.5},
+	},
+	"h18": {
+		{name: "binary_add_1x128x16x16", in: []int{6, 8}, out: 7, want: add, ulps: 0.5},
+		{name: "binary_sub_1x3x224x224", in: []int{6, 8}, out: 7, want: sub, ulps: 0.5},
+	},
+}
+
+var laterCodecs = map[string]*td.Codec{"h15": td.V8, "h16": td.V17, "h17": td.V19, "h18": td.V20}
+
+// TestRecordedLaterTasksComputeTheirPrograms runs tasks of h15 to h18 as they were recorded. TestRecordedProgramsRun of
+// package compile runs all of them, in containers.
+func TestRecordedLaterTasksComputeTheirPrograms(t *testing.T) {
+	for dir, codec := range laterCodecs {
+		for _, c := range laterCases[dir] {
+			t.Run(dir+"/"+c.name, func(t *testing.T) {
+				r, tasks := readRecordedOf(t, codec, filepath.Join(dir, c.name))
+				c.run(t, r, tasks)
+			})
+		}
 	}
 }
 

@@ -19,7 +19,7 @@ func (r *reader[T, R]) skipping(p *part[T], first, lanes, cin int) error {
 		return err
 	}
 	bits := 8
-	if r.x.wideMasks {
+	if r.x.codec.WideMasks {
 		bits = 16
 	}
 	pos, slot, mask := 0, 0, uint16(0)

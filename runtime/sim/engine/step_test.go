@@ -472,7 +472,7 @@ func TestWrongTasksAreFaults(t *testing.T) {
 		{func(t *td.Task) {
 			t.Set(td.SparseBinary, 1)
 		}, "NE.SparseBinary = 1: masks alone tell the weights only with a codebook"},
-		{func(t *td.Task) { t.Set(td.Src2En, 1) }, "TileDMASrc.Src2En = 1: 0 in every recorded task"},
+		{func(t *td.Task) { t.Set(td.Src2En, 1) }, "TileDMASrc.Src2En = 1: Common.Source2DMA says"},
 		{func(t *td.Task) { t.Set(td.RBE0, 0) }, "Header.RBE0 = 0: the DMA is on but names no buffer-access register"},
 		{func(t *td.Task) { t.Set(td.SrcBase, 64) }, "source 1 at 0x40: window refused: bytes 0x40 to"},
 		{func(t *td.Task) { t.Set(td.DstPlane, 128) }, "result at 0x0: window refused"},
