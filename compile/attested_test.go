@@ -43,6 +43,16 @@ type recordedCase struct {
 			Words []string
 		}
 	}
+	Tensors []struct {
+		Binding uint32
+		Element uint32 `json:"element_code"`
+		Shape   [4]uint32
+		Strides [4]uint64
+	} `json:"tensor_descriptors"`
+	Constant struct {
+		Size   int
+		SHA256 string
+	} `json:"constant_section"`
 }
 
 // recordedCases returns the recorded cases of a target.

@@ -107,8 +107,8 @@ func TestRandomTasksV10(t *testing.T) {
 	}
 }
 
-// TestPlaces checks that every field has one place of its own, the upper bits of wide fields included, and that the places stated by the chapters
-// are as they state them.
+// TestPlaces checks that every field has one place of its own, the upper bits of wide fields included, and that the
+// places stated by the chapters are as they state them.
 // Listing 23.3.
 func TestPlaces(t *testing.T) {
 	bits := map[[2]int]string{}

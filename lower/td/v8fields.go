@@ -161,24 +161,17 @@ func (f *lateForm) placeTags(out map[Field]Place) {
 	}
 	out[SrcBase], out[Src2Base], out[DstBase] = at11(f.Source, 6, 6, 26), at11(f.Source, 12, 6, 26),
 		at11(f.Result, 4, 6, 26)
-	for _, x := range [...]struct {
-		at                                    Place
-		mode, interleave, memFormat, truncate Field
-	}{
-		{at11(f.Source, 28, 0, 0), SrcFmtMode, SrcInterleave, SrcMemFmt, SrcTruncate},
-		{at11(f.Source, 29, 0, 0), Src2FmtMode, Src2Interleave, Src2MemFmt, Src2Truncate},
-		{at11(f.Result, 16, 0, 0), DstFmtMode, DstInterleave, DstMemFmt, DstTruncate},
-	} {
-		// The value of every recorded task, 0x3211, has the values of version 17 in another order.
-		out[x.mode], out[x.interleave] = at11(x.at.Block, x.at.Word, 0, 2), at11(x.at.Block, x.at.Word, 4, 4)
-		out[x.memFormat], out[x.truncate] = inferred20(x.at, 8), inferred20(x.at, 12)
+	// The format of every recorded task, 0x3211, has the values of version 17 in another order.
+	format := func(b *Block, word int, mode, interleave, memFormat, truncate Field) {
+		out[mode], out[interleave] = at11(b, word, 0, 2), at11(b, word, 4, 4)
+		for bit, x := range map[uint8]Field{8: memFormat, 12: truncate} {
+			out[x] = Place{Block: b, Word: word, Bit: bit, Width: 2, Source: "inferred"}
+		}
 	}
+	format(f.Source, 28, SrcFmtMode, SrcInterleave, SrcMemFmt, SrcTruncate)
+	format(f.Source, 29, Src2FmtMode, Src2Interleave, Src2MemFmt, Src2Truncate)
+	format(f.Result, 16, DstFmtMode, DstInterleave, DstMemFmt, DstTruncate)
 	out[DstCmpVec] = at11(f.Result, 16, 28, 4)
-}
-
-// inferred20 returns the place of two bits of a format.
-func inferred20(at Place, bit uint8) Place {
-	return Place{Block: at.Block, Word: at.Word, Bit: bit, Width: 2, Source: "inferred"}
 }
 
 // publicMap17 is the source of a place that no recorded program shows.

@@ -141,8 +141,8 @@ type exec[T, R any] struct {
 	t     *td.Task
 	mem   Memory
 	ev    Event
-	tiles [5]tile // two sources and the result, and where the sources are staged
-	used  int     // of tiles
+	tiles [5]tile   // two sources and the result, and where the sources are staged
+	used  int       // of tiles
 	codec *td.Codec // of the version that the task was written in
 	ops   [3]operand[T]
 	// The rest is of a task of the neural engine.
