@@ -113,7 +113,7 @@ func (e *encloser) results(op *ir.Op, args map[*ir.Value]*enclosure) ([]*enclosu
 		case !e.decomposed || !moved || s.unknown:
 		case e.flush:
 			s.flushed()
-		case e.fixed:
+		case e.fixed && s.t.Type.DType.IsFloat():
 			s.widen(func(int, float64) float64 { return 2 * termUnits })
 		}
 	}
