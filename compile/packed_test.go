@@ -8,14 +8,9 @@ import (
 	"github.com/zinc-compiler/zinc/target"
 )
 
-// packedStreams is the number of recorded programs of h14 whose tasks zinc writes word for word. The other one is a
-// chain of products of 64 rows.
-const packedStreams = 120
-
 // TestPackedStreamsAreRecorded compiles the recorded programs of h14 and compares the words of every task.
 func TestPackedStreamsAreRecorded(t *testing.T) {
 	cases := recordedCases(t, "h14")
-	exact := 0
 	for _, c := range cases {
 		mine := compiledTasks(t, c, target.H14)
 		if mine == nil {
@@ -33,12 +28,9 @@ func TestPackedStreamsAreRecorded(t *testing.T) {
 				t.Logf("%s task %d: %s (%v)", c.Case, i, firstDifference(t, mine[i], want), err)
 			}
 		}
-		if same {
-			exact++
+		if !same {
+			t.Errorf("%s is not as recorded", c.Case)
 		}
-	}
-	if exact < packedStreams {
-		t.Errorf("%d of %d programs are as recorded, want %d", exact, len(cases), packedStreams)
 	}
 }
 

@@ -136,7 +136,13 @@ func (c *schedule) overlaps(i int, f, before *footprint) bool {
 	s := d.src[0].broadcast
 	// What the task names is as if it came from scratch (case reduce_probe_sum_ax1_1x64x1x64), and a deviation that
 	// fetches waits for the means (case chain_lnproj_d512_s256).
-	if d.src[0].where == named || d.kind() == td.PlanarReduceTwo && d.fetchesSecond() {
+	if d.kind() == td.PlanarReduceTwo && d.fetchesSecond() {
+		return false
+	}
+	if c.readsLaidOut(i, before) {
+		return true
+	}
+	if d.src[0].where == named {
 		return false
 	}
 	kept := p.pe != nil && (p.keeps || p.inStrips() && d.pe != nil) ||
@@ -170,6 +176,23 @@ func (d *draft) readsSwapped(p *draft) bool {
 	}
 	in, out := d.src[0].ext, p.dst.ext
 	return in[axW] == out[axC] && in[axC] == out[axW] && in[axH] == out[axH] && max(in[axW], in[axC]) > widePatch
+}
+
+// readsLaidOut reports whether task i is a product of the rows that a pass before it, which takes several channels of a
+// core at a time, has laid out. The pass must not overlap a planar task itself (chains of 64 rows on h14; not of a
+// layer_norm of 128 rows).
+func (c *schedule) readsLaidOut(i int, before *footprint) bool {
+	d, p := c.drafts[i], c.drafts[i-1]
+	in, out := d.src[0].ext, p.dst.ext
+	if !c.t.OverlapsLaidOut || !d.does(td.NEMultiply) || p.passLanes() == 0 || !d.window.alone() ||
+		in[axW] != out[axC] || in[axC] != out[axW] || in[axH] != out[axH] || d.groups() != p.groups() {
+		return false
+	}
+	if i > 1 && c.drafts[i-2].pe != nil {
+		first := c.drafts[i-2].footprint()
+		return !c.overlaps(i-1, before, &first)
+	}
+	return true
 }
 
 // dependencies sets what orders tasks relative to each other: alias and dependence bits of the L2 streams, and the

@@ -272,9 +272,11 @@ func (e *encoder) common() {
 	e.size(td.Dout, out[axD])
 	e.size(td.Kw, w.kw)
 	e.size(td.Kh, w.kh)
+	lanes, size := e.passLanes(), 0
 	if e.kernel != nil {
-		e.set(td.OCGSize, e.kernel.ocgSize)
+		size = e.kernel.ocgSize
 	}
+	e.set(td.OCGSize, max(lanes, size))
 	e.size(td.Sx, w.sx)
 	e.size(td.Sy, w.sy)
 	e.size(td.Px, w.px)
@@ -286,7 +288,7 @@ func (e *encoder) common() {
 	span := int64(1)
 	if e.ne != nil {
 		e.flag(td.UnicastEn, e.ne.unicast)
-		span = max(e.ne.span, 1)
+		span = max(e.ne.span, 1<<lanes)
 	}
 	e.size(td.UnicastCin, span)
 	e.size(td.TileHeight, e.tile)
@@ -312,6 +314,7 @@ func (e *encoder) common() {
 	e.set(td.ActiveNE, log2up(int64(e.cores)))
 	e.flag(td.AccDoubleBuf, false)
 	e.flag(td.SwapNE, e.ne != nil && e.dst.swap)
+	e.flag(td.LaneGroups, lanes > 0 || size > 0 && e.kernel.rows != nil && e.t.LanesInPasses)
 	e.flag(td.TaskNID, e.ne != nil)
 	if e.ne != nil {
 		e.set(td.DPECategory, e.ne.category)

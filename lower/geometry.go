@@ -19,6 +19,18 @@ const smallChannels = 1024
 // transposeShift is the unit shift of a task that exchanges channels and width of such an image.
 const transposeShift = 3
 
+// maxPassLanes is log2 of the largest number of channels of a core that a pass takes at a time; recorded up to 8.
+const maxPassLanes = 4
+
+// passLanes is log2 of the channels of a core that a pass takes at a time as it exchanges channels and columns
+// (products of 64 and of 128 rows on h14, of 64 on h15 and h16).
+func (d *draft) passLanes() int {
+	if !d.does(td.NEPass) || !d.dst.swap || !d.t.LanesInPasses {
+		return 0
+	}
+	return min(log2up((d.dst.ext[axC]+d.t.Cores-1)/d.t.Cores), maxPassLanes)
+}
+
 // maxShift is the largest unit shift.
 const maxShift = 4
 
@@ -397,7 +409,7 @@ func narrowUnits(t *target.Table, d *draft) bool { return t.WorkUnit>>wideShift(
 // shift (convolution cases; see longSum).
 func (d *draft) units() {
 	out, op := d.dst.ext, d.ne.op
-	s, unit, rows := 0, d.unitColumns(), max(out[axH], 1)
+	s, unit, rows, lanes := 0, d.unitColumns(), max(out[axH], 1), d.passLanes()
 	if d.t.FoldsPasses && rows > 1 && op != td.NEMultiply && d.ne.unicast && d.src[0].ext[axC] > 1 {
 		rows *= 2
 	}
@@ -409,12 +421,14 @@ func (d *draft) units() {
 	case d.copies() && d.dst.swap && d.src[0].buf.space == scratch && out[axH] > 1 && out[axW] >= d.t.WorkUnit:
 		// Rows in L2 that are folded to an image (case chain_block_d512_s64_proj1).
 	case d.copies() && d.dst.swap && (out[axC] <= d.t.SmallImage || d.dst.inter == transposedInter(d.t) ||
-		out[axH] > 1 && out[axC] == d.t.Cores && out[axW] == d.t.Cores):
+		out[axH] > 1 && out[axC] == d.t.Cores && out[axW] == d.t.Cores), lanes > 0 && d.src[0].buf.space != scratch:
 		// Turned to rows of one granule, or with a granule of channels side by side, or an image of 16 channels and 16
 		// columns: sixteen columns per unit, one per core, or eight if there are no more (case matmul_m1_k256_n512_ty1,
 		// case matmul_m64_k256_n1024_ty1, case reduce_probe_max_ax2_1x64x8x8, case reduce_probe_sum_ax2_1x128x16x16).
-		s = transposeShift
-		if out[axW] <= d.t.SmallImage {
+		// A pass that takes several channels of a core at a time takes more columns, unless its rows are in L2
+		// (products of 64 and of 128 rows on h14).
+		s = min(transposeShift, maxShift-lanes)
+		if out[axW] <= d.t.SmallImage && lanes == 0 {
 			s = transposeShift + 1
 		}
 		// At least as large as the columns alone would allow, whatever the rows (case reduce_probe_sum_ax1_1x8x1x64).
@@ -425,7 +439,7 @@ func (d *draft) units() {
 		d.shift.min, d.shift.pref = min(least, s), s
 	case d.fewFolded():
 		d.shift.min, d.shift.pref = s, s
-	case sums && smallWork(d.t, &d.src[0], &d.dst) && !d.streamsKernel():
+	case sums && (smallWork(d.t, &d.src[0], &d.dst) || d.t.SmallRows && d.fewRows()) && !d.streamsKernel():
 		if d.t.FoldsSmall || d.worksLong() && (out[axH] > 1 || !d.window.alone()) {
 			s = maxShift
 		}
@@ -441,6 +455,13 @@ func (d *draft) units() {
 func smallWork(t *target.Table, src, dst *operand) bool {
 	h, w := dst.ext[axH], dst.ext[axW]
 	return w <= t.SmallImage && h <= t.SmallImage && (h == 1 || src.ext[axC] <= smallChannels)
+}
+
+// fewRows reports whether a product multiplies no more rows, which are columns of its source, than a small image has
+// pixels (products of 64 rows on h14, h15 and h16; not of 128).
+func (d *draft) fewRows() bool {
+	return d.does(td.NEMultiply) && d.window.alone() && d.dst.ext[axH] == 1 &&
+		d.dst.ext[axW] <= d.t.SmallImage*d.t.SmallImage
 }
 
 // streamsKernel reports whether the kernel of a product is larger than kernel memory, so that it streams past the rows.
@@ -496,7 +517,7 @@ func (d *draft) narrowSource(l2 int64) {
 // (activation, copy and transposition cases).
 func (d *draft) channelCores() int {
 	c := d.dst.ext[axC]
-	if d.dst.swap { // at least eight columns, as a unit has
+	if d.dst.swap && d.passLanes() == 0 { // at least eight columns, as a unit has
 		c = max(d.dst.ext[axW], d.t.SmallImage)
 	}
 	return weights.ActiveCores(int(c))

@@ -346,8 +346,11 @@ func (b *builder) imageByConst(img, dst *view, k *weights.Kernel, e *epilogue, s
 		}
 		for _, s := range slices {
 			p, err := weights.PlanMatmul(k.Out)
-			if len(slices) > 1 {
+			switch {
+			case len(slices) > 1:
 				p, err = weights.PlanSlice(s)
+			case b.t.SmallRows && !swap && n <= b.t.SmallImage*b.t.SmallImage: // chains of 64 rows on h14
+				p, err = weights.PlanDense(k.Out, true)
 			}
 			if err != nil {
 				return err

@@ -37,6 +37,7 @@ var hazards = []hazard{
 	(*scoreboard).fetchesAfterNeural,
 	(*scoreboard).fetchesAfterPlanar,
 	(*scoreboard).fetchesForPlanar,
+	(*scoreboard).readsKernel,
 	(*scoreboard).writesOverPlanarSource,
 }
 
@@ -109,8 +110,10 @@ func (b *scoreboard) readsNeural(t *issued) (source, result int) {
 	if n.draft == nil {
 		return 0, 0
 	}
-	// The first reader waits, and one that names the result also after another task (case chain_block_d512_s128_proj1).
-	if !n.read && t.reads(n.foot.give, n.at) || t.first.where == named && b.schedule.drafts[t.first.buf.def].ne != nil {
+	// The first reader waits, and one that names the result also after another task (case chain_block_d512_s128_proj1),
+	// unless it overlaps that task.
+	names := t.first.where == named && !t.overlaps && b.schedule.drafts[t.first.buf.def].ne != nil
+	if names || !n.read && t.reads(n.foot.give, n.at) {
 		return aliasConvRes, 0
 	}
 	return 0, 0
@@ -157,6 +160,9 @@ func (b *scoreboard) fetchesAfterNeural(t *issued) (source, result int) {
 	if !t.fetches || t.foot.planar || t.at == 0 {
 		return 0, 0
 	}
+	if n.draft == nil && !d.t.WaitsForEngine {
+		return 0, 0
+	}
 	made := n.draft != nil && !n.waited && (t.first.buf.space == scratch || d.kernel != nil &&
 		d.kernel.rows != nil || writesScratch(n.draft) || sameFetch(d, n.draft))
 	if n.draft == nil || made || t.foot.fetchesOver(append(n.foot.read[:], n.foot.give)...) {
@@ -188,6 +194,16 @@ func (b *scoreboard) fetchesForPlanar(t *issued) (source, result int) {
 		return aliasConvSrc, 0
 	}
 	return 0, 0
+}
+
+// readsKernel is about a kernel that the planar engine has written (products of live tensors on h14).
+func (b *scoreboard) readsKernel(t *issued) (source, result int) {
+	p, k := &b.planar, t.draft.kernel
+	if k == nil || k.rows == nil || p.draft == nil || p.waited || k.rows.buf != p.draft.dst.buf ||
+		!t.draft.t.WaitsForKernel {
+		return 0, 0
+	}
+	return 0, aliasPlanarRes
 }
 
 // writesOverPlanarSource is about a result in the place of a planar source (case select_rrb_1x64x1x1), unless the task

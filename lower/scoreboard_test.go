@@ -5,6 +5,8 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"github.com/zinc-compiler/zinc/target"
 )
 
 // TestHazards has for each hazard a task that waits because of it, and for those that are told apart by one fact, the
@@ -38,6 +40,13 @@ func TestHazards(t *testing.T) {
 		f.read = true
 		return f
 	}
+	scratchRows := &buffer{space: scratch}
+	multiplies := func(t *target.Table) issued {
+		kernel := &kernelUse{rows: &kernelRows{buf: scratchRows}}
+		return issued{inFlight: inFlight{draft: &draft{t: t, kernel: kernel, dst: inL2}, at: 1}, first: first}
+	}
+	stages := planar(leaver)
+	stages.draft.dst.buf = scratchRows
 	const aliasConv = aliasConvSrc | aliasConvRes
 	rows, left := map[string]hazard{}, map[string]bool{}
 	for _, h := range hazards {
@@ -66,6 +75,8 @@ func TestHazards(t *testing.T) {
 		{"fetchesAfterPlanar", none, planar(reader), fetches(second(fetcher)), aliasPlanarSrc, 0},
 		{"fetchesAfterPlanar", none, planar(leaver), fetches(second(writer)), 0, aliasPlanarRes},
 		{"fetchesForPlanar", product(reader), none, fetches(second(planarFetcher)), aliasConvSrc, 0},
+		{"readsKernel", none, stages, multiplies(target.H14), 0, aliasPlanarRes},
+		{"readsKernel", none, stages, multiplies(target.H13), 0, 0},
 		{"writesOverPlanarSource", none, planar(reader), second(writer), 0, aliasPlanarSrc},
 		{"writesOverPlanarSource", none, planar(reader), awaits(second(writer), aliasPlanarRes), 0, 0},
 	} {

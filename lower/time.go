@@ -36,7 +36,8 @@ func (d *draft) multiplyCycles() int64 {
 // case chain_pair_ln_gelu_d256_s64). The time of a task that overlaps the one before it is part of that one's.
 func (d *draft) tableCycles() int64 {
 	out := d.dst.ext
-	if !d.does(td.NEPass) || d.table == nil || out[axC] != 1 || d.dst.swap || d.deps.overlap != 0 {
+	if !d.does(td.NEPass) || d.table == nil && !d.t.TimesCopies || out[axC] != 1 || d.dst.swap ||
+		d.deps.overlap != 0 {
 		return 0
 	}
 	return d.groups() * max(out[axD], 1) * max(out[axH], 1) * out[axW] / tableElements

@@ -47,7 +47,13 @@ type Table struct {
 	OverlapsSwapped   bool `doc:"a planar task overlaps one before it that exchanges channels and columns"`
 	OverlapsBroadcast bool `doc:"a task overlaps one before it that it broadcasts along channels of several rows"`
 	MarksSwapped      bool `doc:"a reciprocal that exchanges channels and columns has bit 13 of the debug mask"`
+	OverlapsLaidOut   bool `doc:"a product overlaps the pass before it that lays out its rows"`
 	PairsForOne       bool `doc:"the parameters of a normalisation of one channel are marked as those of all channels"`
+	LanesInPasses     bool `doc:"a pass that exchanges channels and columns takes several channels of a core at a time"`
+	SmallRows         bool `doc:"a product of few rows works on all of them at a time"`
+	TimesCopies       bool `doc:"a copy of one channel is timed as a lookup of its elements in a table"`
+	WaitsForEngine    bool `doc:"the first neural task that fetches waits as for one before it"`
+	WaitsForKernel    bool `doc:"the result of a product waits for the planar task that writes its kernel"`
 
 	// WidthSliceEnd and FlushesProducts are of the arithmetic that Arithmetic names.
 	WidthSliceEnd   int  `doc:"magnitude from which a slice of the width is infinite, 0 for none"`

@@ -12,9 +12,10 @@ var H13 = &Table{
 	WorkUnit: 128, SmallImage: 8,
 	KernelBytes: 64 << 10, KernelStream: 16 << 20, StreamPixels: 128,
 	Cores: 16, SurfaceAlign: 64,
-	FoldsSmall:    true,
-	MarksSwapped:  true,
-	WidthSliceEnd: 4096, FlushesProducts: true,
+	FoldsSmall:     true,
+	MarksSwapped:   true,
+	WaitsForEngine: true,
+	WidthSliceEnd:  4096, FlushesProducts: true,
 	HeaderBytes: 102400,
 	Arithmetic:  "ane",
 	CostOf:      "M1",
@@ -50,7 +51,9 @@ var (
 	H14 = H13.with("h14", func(t *Table) {
 		t.Family, t.Subtype, t.Version, t.TD = A14, 5, 11, 11
 		t.FoldsSmall, t.FoldsPasses, t.PadsByUnit, t.MarksSwapped = false, true, true, false
-		t.OverlapsSwapped, t.OverlapsBroadcast, t.PairsForOne = true, true, true
+		t.OverlapsSwapped, t.OverlapsBroadcast, t.OverlapsLaidOut, t.PairsForOne = true, true, true, true
+		t.LanesInPasses, t.SmallRows, t.TimesCopies = true, true, true
+		t.WaitsForEngine, t.WaitsForKernel = false, true
 		t.MaxKernelW, t.MaxKernelH, t.MaxRowKernel = 16, 32, 16
 		t.SmallKernelW, t.SmallKernelH = 8, 16
 		t.MaxPool = 31
@@ -62,6 +65,7 @@ var (
 	H15 = H14.with("h15", func(t *Table) {
 		t.Family, t.Subtype, t.Version, t.TD = A15, 6, 8, 0
 		t.ReduceTranspose = 384
+		t.OverlapsLaidOut = false // a product of 64 rows of h16
 		t.StreamForms = append([]string{"blockwise"}, H14.StreamForms...)
 		t.Programs, t.Kinds = 5, oneTask
 	})

@@ -198,7 +198,7 @@ var (
 		"channelwise work: output channel c reads only input channel c")
 	ElemMultMode = reg(Common, "ElemMultMode", 0x24, 15, 1, 1, Named, "")
 	UnicastCin   = reg(Common, "UnicastCin", 0x24, 16, 16, 1, Recorded,
-		"1, or the number of channels of a maximum over channels")
+		"1, or the number of channels of a maximum over channels or of a core in a pass")
 	TileHeight  = reg(Common, "TileHeight", 0x28, 0, 16, 1, Recorded, "output rows of one tile")
 	PatchWidth  = reg(Common, "PatchWidth", 0x2c, 0, 4, 1, Recorded, "planar patch: log2 of its width")
 	PatchHeight = reg(Common, "PatchHeight", 0x2c, 4, 4, 1, Recorded, "planar patch: log2 of its height")
@@ -229,6 +229,8 @@ var (
 	AccDoubleBuf = reg(Common, "AccDoubleBufEn", 0x34, 26, 1, 1, Named, "")
 	SwapNE       = reg(Common, "SwapNE", 0x34, 28, 1, 1, Recorded,
 		"neural-engine result is stored with channels and width exchanged")
+	LaneGroups = reg(Common, "LaneGroups", 0x34, 29, 1, 1, Named,
+		"version 11: OCGSize is over 0 in a task without a constant kernel")
 	TaskID      = reg(Common, "TaskID", 0x38, 0, 16, 1, Named, "")
 	TaskQ       = reg(Common, "TaskQ", 0x38, 16, 4, 1, Named, "")
 	TaskNID     = reg(Common, "TaskNID", 0x38, 20, 8, 1, Recorded, "1 for a neural-engine task, 0 for a planar one")
