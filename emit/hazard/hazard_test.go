@@ -12,6 +12,7 @@ import (
 	"github.com/zinc-compiler/zinc/emit/hazard"
 	"github.com/zinc-compiler/zinc/emit/hwx"
 	"github.com/zinc-compiler/zinc/internal/shareddir"
+	"github.com/zinc-compiler/zinc/internal/test/addition"
 	"github.com/zinc-compiler/zinc/internal/test/irbuild"
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/lower/td"
@@ -261,6 +262,9 @@ func FuzzCheck(f *testing.F) {
 	f.Add(program(f, true))
 	f.Add(program(f, false))
 	f.Add(branches(f))
+	for _, b := range addition.Containers(f) {
+		f.Add(b)
+	}
 	if os.Getenv(shareddir.Env) != "" {
 		for _, b := range golden(f) {
 			f.Add(b)

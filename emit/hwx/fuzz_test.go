@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/zinc-compiler/zinc/emit/hwx"
+	"github.com/zinc-compiler/zinc/internal/test/addition"
 	"github.com/zinc-compiler/zinc/internal/testform"
 )
 
@@ -89,6 +90,9 @@ func tight(t testing.TB, b []byte) []byte {
 func FuzzRead(f *testing.F) {
 	for _, img := range []*hwx.Image{identity(true), identity(false), several(2, true), several(1, false)} {
 		_, _, b := build(f, img)
+		f.Add(tight(f, b))
+	}
+	for _, b := range addition.Containers(f) {
 		f.Add(tight(f, b))
 	}
 	f.Add(fewCommands(f))

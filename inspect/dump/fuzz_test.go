@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/zinc-compiler/zinc/internal/test/addition"
 	"github.com/zinc-compiler/zinc/lower/td"
 )
 
@@ -16,7 +17,7 @@ const seedBytes = 2 << 10
 func FuzzBytes(f *testing.F) {
 	container := compiled(f)
 	records, images := split(f, container)
-	for _, b := range [][]byte{container, records, images} {
+	for _, b := range append(addition.Containers(f), container, records, images) {
 		f.Add(b[:min(len(b), seedBytes)])
 	}
 	f.Add([]byte("program(1.3)\n{\n    func main<ios18>(tensor<fp16, [1]> x) {\n" +

@@ -40,7 +40,8 @@ func FuzzStep(f *testing.F) {
 	pair := planar.Clone().Set(td.PlanarType, 4)
 	l2 := planar.Clone().Set(td.SrcEn, 0).Set(td.DstEn, 0).Set(td.L2SrcRow, 16).Set(td.L2ResRow, 16)
 	seeds := []*td.Task{kernel, depthwise, skipping, planar, reduction, pooling, pair, l2, indexed, masks}
-	for i := range seeds {
+	codecs := []*td.Codec{td.V7, td.V11, td.V8, td.V17, td.V20, td.V24}
+	for i := range len(codecs) * len(seeds) {
 		f.Add(uint8(i), []byte{})
 		f.Add(uint8(i), []byte{0x60, 0, 3, 0, 0, 0})
 	}
@@ -61,7 +62,8 @@ func FuzzStep(f *testing.F) {
 		for i := range 32 {
 			mem[i] = buf
 		}
-		err := e.Step(context.Background(), td.Placed{Task: task}, mem)
+		codec := codecs[int(seed)/len(seeds)%len(codecs)]
+		err := e.Step(context.Background(), td.Placed{Task: task, Codec: codec}, mem)
 		var fault *Fault
 		if err != nil && (!errors.As(err, &fault) || fault.Msg == "") {
 			t.Fatalf("%T: %v", err, err)

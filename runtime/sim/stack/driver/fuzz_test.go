@@ -3,6 +3,9 @@ package driver
 import (
 	"encoding/binary"
 	"testing"
+
+	"github.com/zinc-compiler/zinc/internal/test/addition"
+	"github.com/zinc-compiler/zinc/target"
 )
 
 // FuzzExternalMethod calls selectors of all clients with any bytes: nothing
@@ -131,11 +134,21 @@ func FuzzSendCommand(f *testing.F) {
 func FuzzContainer(f *testing.F) {
 	f.Add(adder(f), 0, byte(0))
 	f.Add(pair(f), 40, byte(1))
+	for _, b := range addition.Containers(f) {
+		f.Add(b, 0, byte(0))
+	}
 	f.Fuzz(func(t *testing.T, container []byte, at int, by byte) {
 		if len(container) > 0 {
 			container[uint(at)%uint(len(container))] ^= by
 		}
-		d := newDevice(t, Config{MaxWork: 1 << 20})
+		o := Config{MaxWork: 1 << 20}
+		if len(container) > 8 {
+			if on := target.BySubtype(uint32(container[8])); on != nil { // a machine that runs it
+				p := PropertiesOf(on)
+				o.Properties = &p
+			}
+		}
+		d := newDevice(t, o)
 		s := open(t, d, broker(1))
 		h, err := s.ProgramCreate(container)
 		if err != nil {

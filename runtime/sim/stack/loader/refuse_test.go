@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/zinc-compiler/zinc/emit/hwx"
+	"github.com/zinc-compiler/zinc/internal/test/addition"
 	"github.com/zinc-compiler/zinc/lower/td"
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/loader"
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/translation"
@@ -286,6 +287,10 @@ func FuzzLoad(f *testing.F) {
 	var bases [][]byte
 	for _, name := range []string{"split", "whole", "several", "cut"} {
 		bases = append(bases, m[name])
+		f.Add(uint8(len(bases)-1), []byte(nil))
+	}
+	for _, b := range addition.Containers(f) {
+		bases = append(bases, b)
 		f.Add(uint8(len(bases)-1), []byte(nil))
 	}
 	// Bytes of load commands, of the first task and of the symbols.
