@@ -2,6 +2,7 @@ package hazard
 
 import (
 	"fmt"
+	"iter"
 
 	"github.com/zinc-compiler/zinc/emit/hwx"
 	"github.com/zinc-compiler/zinc/lower/td"
@@ -215,15 +216,20 @@ func (c *checker) kernel(t *td.Task) {
 	}
 	g := &c.regions[b.region]
 	room := g.size - b.at
-	for l := range t.LaneParts() {
-		switch {
-		case l.From > room:
-			c.findField(l.Base, l.From, room, "lane %d begins past the end of %s", l.Index, g.name)
-		case l.To > room:
-			c.findField(l.Size, l.To, room, "lane %d ends past the end of %s", l.Index, g.name)
-		case c.written[b.region] != nil && !c.written[b.region].meets(b.at+l.From, b.at+l.To):
-			c.findField(l.Base, l.From, c.written[b.region].end(),
-				"lane %d reads coefficients from %s, where no earlier task wrote", l.Index, g.name)
+	for _, parts := range [...]struct {
+		what string
+		all  iter.Seq[td.Part]
+	}{{"lane", t.LaneParts()}, {"kernel stream", t.StreamParts()}} {
+		for l := range parts.all {
+			switch {
+			case l.From > room:
+				c.findField(l.Base, l.From, room, "%s %d begins past the end of %s", parts.what, l.Index, g.name)
+			case l.To > room:
+				c.findField(l.Size, l.To, room, "%s %d ends past the end of %s", parts.what, l.Index, g.name)
+			case c.written[b.region] != nil && !c.written[b.region].meets(b.at+l.From, b.at+l.To):
+				c.findField(l.Base, l.From, c.written[b.region].end(),
+					"%s %d reads coefficients from %s, where no earlier task wrote", parts.what, l.Index, g.name)
+			}
 		}
 	}
 }

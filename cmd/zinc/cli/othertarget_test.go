@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/zinc-compiler/zinc/internal/shareddir"
+	"github.com/zinc-compiler/zinc/internal/test/addition"
 	"github.com/zinc-compiler/zinc/internal/testform"
 )
 
@@ -74,4 +75,46 @@ func outputs(t *testing.T, model, target string) (pair, printed string) {
 		t.Fatalf("run on %s: status %d\n%s%s", target, s, out, msg)
 	}
 	return pair, out
+}
+
+// TestContainersOfLaterTargets runs a container of each target from h15 on, without a descriptor, on the whole stack
+// and on the engine alone, and lets other commands read it. The target of the container decides about the arithmetic:
+// h15 rounds as h13, later targets in another way, and the -t flag says nothing about it.
+func TestContainersOfLaterTargets(t *testing.T) {
+	sums := map[string]string{}
+	var paths []string
+	for _, on := range addition.Targets {
+		b, err := addition.Container(on)
+		if err != nil {
+			t.Fatal(err)
+		}
+		path := filepath.Join(t.TempDir(), on.Name+".hwx")
+		if err := os.WriteFile(path, b, 0o666); err != nil {
+			t.Fatal(err)
+		}
+		paths = append(paths, path)
+		for _, more := range [][]string{nil, {"--engine=direct"}, {"-t", "h13"}, {"-t", "h16", "--engine=direct"}} {
+			s, out, msg := call(t, append([]string{"run", path, "--random", "1"}, more...)...)
+			if s != statusOK {
+				t.Fatalf("%s %v: status %d\n%s", on.Name, more, s, msg)
+			}
+			if was, ok := sums[on.Arithmetic]; ok && was != out {
+				t.Errorf("%s %v: %s, another run of %s printed %s", on.Name, more, out, on.Arithmetic, was)
+			}
+			sums[on.Arithmetic] = out
+		}
+		for _, args := range [][]string{{"dump", path}, {"dump", "--json", path}, {"dump", "--hazards", path},
+			{"stack", path}} {
+			if s, _, msg := call(t, args...); s != statusOK {
+				t.Errorf("%v: status %d\n%s", args, s, msg)
+			}
+		}
+	}
+	if len(sums) != 2 || sums["ane"] == sums["ane-fixed"] {
+		t.Errorf("results by arithmetic: %v", sums)
+	}
+	s, out, msg := call(t, "diff", paths[1], paths[2])
+	if s != 1 || !strings.Contains(out, "CPU subtype: 7 -> 9") {
+		t.Errorf("diff: status %d\n%s%s", s, out, msg)
+	}
 }

@@ -1,5 +1,5 @@
-// Package addition writes the containers of a small program, an addition of two tensors in one task, for the targets for
-// which compilations of a test would write none: tests and seeds of fuzz targets use them.
+// Package addition writes the containers of a small program, an addition of two tensors in one task, for targets from
+// h15 on: tests and seeds of fuzz targets use them.
 //
 // In: a target whose tasks have a switch for each source. Out: a container.
 //
@@ -51,12 +51,12 @@ func Container(on *target.Table) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	first := codec.SizeAt(text, offs[0], 0)
+	first := uint32(codec.SizeAt(text, offs[0], 0))
 	bars := map[int]hwx.BarRef{td.BarText: {Kind: hwx.BarText}, barX: surface(X), barY: surface(Y), barZ: surface(Z)}
 	f, _, err := hwx.Build(&hwx.Image{
 		CPUSubtype: on.Subtype, Text: text, Banner: []string{"zinc", "\t-t " + on.Name},
 		Surfaces:   []hwx.Surface{window(X, hwx.BindInput), window(Y, hwx.BindOutput), window(Z, hwx.BindInput)},
-		Procedures: []hwx.Entry{{Name: "net", Offset: uint64(offs[0]), FirstWords: uint32(first), Tasks: 1, Bars: bars}},
+		Procedures: []hwx.Entry{{Name: "net", Offset: uint64(offs[0]), FirstWords: first, Tasks: 1, Bars: bars}},
 	})
 	if err != nil {
 		return nil, err
