@@ -73,6 +73,14 @@ func (m *Model) Func(name string) *Function {
 	return nil
 }
 
+// Whole returns the only function if the model is described as a whole, nil if it is described function by function.
+func (m *Model) Whole() *Function {
+	if len(m.Functions) == 1 && m.Functions[0].Name == "main" && m.Default == "" {
+		return &m.Functions[0]
+	}
+	return nil
+}
+
 // Type formats the feature's type: fp32 [1, 1..8, 3].
 func (f *Feature) Type() string {
 	var b strings.Builder

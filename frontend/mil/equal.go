@@ -2,10 +2,14 @@ package mil
 
 import "slices"
 
-// EqualType reports whether a and b are the same type; two nil types are equal.
+// EqualType reports whether a and b are the same type; two nil types are equal, and so are the two ways of writing the
+// type of a scalar.
 func EqualType(a, b *Type) bool {
 	if a == nil || b == nil {
 		return a == b
+	}
+	if a.IsScalar() && b.IsScalar() {
+		return a.Elem == b.Elem
 	}
 	return a.Kind == b.Kind && a.Elem == b.Elem && slices.EqualFunc(a.Args, b.Args, EqualType) &&
 		slices.EqualFunc(a.Dims, b.Dims, func(x, y Dim) bool {

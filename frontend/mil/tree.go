@@ -99,6 +99,48 @@ func (p *Program) Func(name string) *Func {
 	return nil
 }
 
+// Stmts calls visit for every statement of the program, those of nested blocks after the statement they are in.
+func (p *Program) Stmts(visit func(s *Stmt)) {
+	for _, f := range p.Funcs {
+		f.Body.each(visit)
+	}
+}
+
+func (b *Block) each(visit func(s *Stmt)) {
+	for _, s := range b.Stmts {
+		visit(s)
+		for _, inner := range s.Blocks {
+			inner.each(visit)
+		}
+	}
+}
+
+// Blobs calls visit for every constant in a weight file.
+func (p *Program) Blobs(visit func(b *BlobRef)) {
+	p.Stmts(func(s *Stmt) {
+		for _, args := range [][]Arg{s.Args, s.Attrs} {
+			for _, a := range args {
+				eachBlob(a.Value, visit)
+			}
+		}
+	})
+}
+
+func eachBlob(v Value, visit func(b *BlobRef)) {
+	switch v := v.(type) {
+	case *BlobRef:
+		visit(v)
+	case *Tuple:
+		for _, e := range v.Elems {
+			eachBlob(e, visit)
+		}
+	case *List:
+		for _, e := range v.Elems {
+			eachBlob(e, visit)
+		}
+	}
+}
+
 // BuildInfo returns the value of key in the buildInfo dictionary, as written by the tools that produced the text.
 func (p *Program) BuildInfo(key string) (string, bool) {
 	a := FindArg(p.Attrs, "buildInfo")

@@ -1,5 +1,5 @@
-// Package mlmodel reads model specifications: the protocol buffer in a .mlmodel file, alone or in a model package, as
-// far as ML programs and descriptions are concerned.
+// Package mlmodel reads and writes model specifications: the protocol buffer in a .mlmodel file, alone or in a model
+// package, as far as ML programs and descriptions are concerned.
 //
 // Input: the bytes of the file. Output: the description of the model and, if it is an ML program, its program as a
 // syntax tree of package mil, without positions, which mil.Layout sets. The field numbers are from coremltools'
@@ -15,6 +15,8 @@
 //   - The tree does not depend on the order of map entries in the file, which has no meaning: functions and arguments
 //     are sorted by name. So are the parameters of a function, which are unordered in the schema and have that order in
 //     compiled models.
+//   - Writing what was read returns an equal message, and equal models have equal bytes. Reader and writer have the
+//     fields of a message from one table.
 //   - Shapes that the description calls flexible become the function's
 //     FlexibleShapeInformation, as in compiled models.
 package mlmodel

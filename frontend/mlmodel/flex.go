@@ -71,38 +71,38 @@ func (d *decoder) flexible(at int64, f *mil.Func, desc *metadata.Function) (*mil
 		}
 		top.Type.Args = append(top.Type.Args, &mil.Type{
 			Kind: mil.TupleType,
-			Args: []*mil.Type{scalarType("string"), t},
+			Args: []*mil.Type{d.scalarType("string"), t},
 		})
 		top.Elems = append(top.Elems, &mil.Tuple{Elems: []mil.Value{name(word), dict}})
 	}
-	add("DefaultShapes", defaults, shapesType())
-	add("RangeDims", ranges, rangesType())
+	add("DefaultShapes", defaults, d.shapesType())
+	add("RangeDims", ranges, d.rangesType())
 	configs, err := d.configurations(at, enums)
 	if err != nil {
 		return nil, err
 	}
-	add("EnumeratedShapes", configs, configsType())
+	add("EnumeratedShapes", configs, d.configsType())
 	return &mil.Arg{Name: flexAttr, Value: top}, nil
 }
 
 // Types of the parts of the attribute.
 
-func shapesType() *mil.Type {
-	return dictOf(&mil.Type{Kind: mil.TensorType, Elem: "int32", Dims: []mil.Dim{{Kind: mil.UnknownDim}}})
+func (d *decoder) shapesType() *mil.Type {
+	return d.dictOf(&mil.Type{Kind: mil.TensorType, Elem: "int32", Dims: []mil.Dim{{Kind: mil.UnknownDim}}})
 }
 
-func rangesType() *mil.Type {
-	return dictOf(&mil.Type{
+func (d *decoder) rangesType() *mil.Type {
+	return d.dictOf(&mil.Type{
 		Kind: mil.ListType,
 		Dims: []mil.Dim{{Kind: mil.UnknownDim}},
 		Args: []*mil.Type{{Kind: mil.TensorType, Elem: "int32", Dims: []mil.Dim{{Size: 2}}}},
 	})
 }
 
-func configsType() *mil.Type { return dictOf(shapesType()) }
+func (d *decoder) configsType() *mil.Type { return d.dictOf(d.shapesType()) }
 
-func dictOf(t *mil.Type) *mil.Type {
-	return &mil.Type{Kind: mil.DictType, Args: []*mil.Type{scalarType("string"), t}}
+func (d *decoder) dictOf(t *mil.Type) *mil.Type {
+	return &mil.Type{Kind: mil.DictType, Args: []*mil.Type{d.scalarType("string"), t}}
 }
 
 // name returns a string.

@@ -104,12 +104,12 @@ func TestRareFormsOfProgramsAreDecoded(t *testing.T) {
 			sub(3, sub(4, sub(1, sub(1, text("z")...), sub(2, text("1")...)), sub(1, sub(1, text("a")...),
 				sub(2, text("2")...))))),
 	)
-	const want = `program(1.0)
-[buildInfo = dict<tensor<string, []>, tensor<string, []>>({{"a", "2"}, {"z", "1"}})]
+	const want = `program(1.3)
+[buildInfo = dict<string, string>({{"a", "2"}, {"z", "1"}})]
 {
     func first<ios15>() {
         } -> (o);
-    func second<ios18>(tensor<bool, []> a, state<tensor<fp16, [4]>> k, tensor<fp32, [?, 3]> x) {
+    func second<ios18>(bool a, state<tensor<fp16, [4]>> k, tensor<fp32, [?, 3]> x) {
             tensor<fp32, [?, 3]> y = cond(pred = a) () {
                     tensor<fp32, [?, 3]> t = relu(x = x);
                 } -> (t)
@@ -119,12 +119,23 @@ func TestRareFormsOfProgramsAreDecoded(t *testing.T) {
                 } -> (c)
             (tensor<fp32, [?, 3]> u) {
                 } -> (u);
-            tensor<fp32, [?, 3]> z = gelu(mode = tensor<string, []>("EXACT"), x = x);
+            tensor<fp32, [?, 3]> z = gelu(mode = string("EXACT"), x = x);
         } -> (y);
 }
 `
 	if got := decodeText(t, b); got != want {
 		t.Errorf("text is\n%s\nwant\n%s", got, want)
+	}
+	m, err := decode(b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := Encode(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := decodeText(t, again); got != want {
+		t.Errorf("text is, after it was written,\n%s\nwant\n%s", got, want)
 	}
 }
 

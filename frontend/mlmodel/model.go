@@ -14,6 +14,12 @@ import (
 // A Model is a decoded specification.
 type Model struct {
 	Metadata *metadata.Model
+	// Description is the message that describes the model, as it is in the file: Metadata lacks the fields that zinc
+	// has no use for.
+	Description []byte
+	// Order has the inputs of functions in the order of the file; a function that is not in it has that of its
+	// description. The program has them by name.
+	Order map[string][]string
 	// Program is the ML program, without positions; nil if the model is in another form (Metadata.Form). Of a pipeline
 	// it is the program of the only model that is one.
 	Program *mil.Program
@@ -34,6 +40,13 @@ func Decode(r io.ReaderAt, size int64, name string) (*Model, error) {
 	return d.model(r, 0, size)
 }
 
+// DecodeDescription reads the message that describes a model. name is the name of its file in errors.
+func DecodeDescription(b []byte, name string) (*metadata.Model, error) {
+	d := &decoder{file: name}
+	m := &metadata.Model{Source: name, Form: ProgramForm}
+	return m, d.in(one("description"), 0, func() error { return d.description(span{b, 0}, m) })
+}
+
 // An extent is a field in the file: its number, and its content from start to end or its value.
 type extent struct {
 	num        protowire.Number
@@ -48,7 +61,7 @@ func (d *decoder) model(r io.ReaderAt, at, end int64) (*Model, error) {
 	parts := map[protowire.Number]span{}
 	var form extent // the field of Model.Type
 	err := d.fields(r, at, end, func(num protowire.Number) step {
-		if f, ok := modelSchema[num]; ok {
+		if f, ok := modelSchema.number(num); ok {
 			return one(f.name)
 		}
 		if form, ok := modelForms[int32(num)]; ok {
@@ -92,13 +105,14 @@ func (d *decoder) model(r io.ReaderAt, at, end int64) (*Model, error) {
 		return nil, d.errorf(end, "the specification lacks a model of any of the %d forms", len(modelForms))
 	}
 	if p, ok := parts[2]; ok {
+		m.Description = p.b
 		if err := d.in(one("description"), p.at, func() error { return d.description(p, m.Metadata) }); err != nil {
 			return nil, err
 		}
 	}
 	if p, ok := parts[programField]; ok {
 		err := d.in(one(ProgramForm), p.at, func() (err error) {
-			m.Program, err = d.program(p, m.Metadata)
+			m.Program, m.Order, err = d.program(p, m.Metadata)
 			return err
 		})
 		if err != nil {
@@ -145,7 +159,7 @@ func (d *decoder) pipeline(r io.ReaderAt, x extent, m *Model) error {
 	if err != nil || len(programs) != 1 {
 		return err
 	}
-	m.Program = programs[0].Program
+	m.Program, m.Order = programs[0].Program, programs[0].Order
 	m.Metadata.Functions, m.Metadata.Default = programs[0].Metadata.Functions, programs[0].Metadata.Default
 	return nil
 }

@@ -4,25 +4,60 @@ import (
 	"maps"
 	"slices"
 	"sort"
+	"strconv"
 	"strings"
 
 	"github.com/zinc-compiler/zinc/frontend/metadata"
 	"github.com/zinc-compiler/zinc/frontend/mil"
+	"github.com/zinc-compiler/zinc/ir"
 )
 
-// versions maps Program.version to the version in MIL text.
-var versions = map[uint64]string{1: "1.0"}
+// programVersion is the version of a MILSpec.Program.
+const programVersion = 1
 
-// program reads a MILSpec.Program. about has the flexible shapes.
-func (d *decoder) program(m span, about *metadata.Model) (*mil.Program, error) {
-	p := &mil.Program{Version: "1.0"}
+// Versions of texts. Apple's model compilers up to version 3500 wrote the first for iOS 15 to 17, those from 3520 on
+// the second, and every one that is known wrote the second for iOS 18.
+const (
+	oldText     = "1.0"
+	newText     = "1.3"
+	newCompiler = 3520
+	newOpset    = 18
+)
+
+// textVersion returns the version of the text of a program: by the model compiler that its build information names, and
+// by the operation sets of its functions.
+func (d *decoder) textVersion(p *mil.Program, funcs map[string]span) (string, error) {
+	by, _ := p.BuildInfo("coremlc-version")
+	major, _, _ := strings.Cut(by, ".")
+	if n, err := strconv.Atoi(major); err == nil && n >= newCompiler {
+		return newText, nil
+	}
+	version := oldText
+	for _, f := range funcs {
+		err := d.each(f, functionSchema, func(r *reader) error {
+			if r.name == "opset" && ir.OpsetNumber(opsets[r.text()]) >= newOpset {
+				version = newText
+			}
+			return nil
+		})
+		if err != nil {
+			return "", err
+		}
+	}
+	return version, nil
+}
+
+// program reads a MILSpec.Program, and the order of its functions' inputs. about has the flexible shapes.
+func (d *decoder) program(m span, about *metadata.Model) (*mil.Program, map[string][]string, error) {
+	p := &mil.Program{}
+	order := map[string][]string{}
 	funcs := map[string]span{}
 	attrs := map[string]span{}
 	err := d.each(m, programSchema, func(r *reader) error {
 		switch r.name {
 		case "version":
-			if p.Version = versions[r.n]; p.Version == "" {
-				return r.fail("unknown program version %d, want 1", int64(r.n))
+			if r.n != programVersion {
+				return r.fail("unknown program version %d, want %d", int64(r.n), programVersion)
 			}
 		case "functions":
 			return r.collect(funcs)
@@ -32,20 +67,29 @@ func (d *decoder) program(m span, about *metadata.Model) (*mil.Program, error) {
 		return nil
 	})
 	if err != nil {
-		return nil, err
+		return nil, nil, err
+	}
+	if len(funcs) == 0 {
+		return nil, nil, d.errorf(m.at, "the program lacks a function")
 	}
 	if p.Attrs, err = d.attributes(attrs); err != nil {
-		return nil, err
+		return nil, nil, err
+	}
+	if p.Version, err = d.textVersion(p, funcs); err != nil {
+		return nil, nil, err
+	}
+	if d.bare = p.Version == newText; d.bare {
+		if p.Attrs, err = d.attributes(attrs); err != nil { // with the other types of scalars
+			return nil, nil, err
+		}
 	}
 	for _, a := range p.Attrs {
 		sortDict(a.Value)
 	}
-	if len(funcs) == 0 {
-		return nil, d.errorf(m.at, "the program lacks a function")
-	}
-	return p, d.sorted("functions", funcs, func(name string, body span) error {
-		f, err := d.function(name, body, about)
+	return p, order, d.sorted("functions", funcs, func(name string, body span) error {
+		f, inputs, err := d.function(name, body, about)
 		p.Funcs = append(p.Funcs, f)
+		order[name] = inputs
 		return err
 	})
 }
@@ -105,13 +149,14 @@ func (r *reader) identifier() (string, error) {
 	return s, nil
 }
 
-// function reads a MILSpec.Function. The block of its operation set is its body; others are skipped.
-func (d *decoder) function(name string, m span, about *metadata.Model) (*mil.Func, error) {
-	f := &mil.Func{Name: name}
+// function reads a MILSpec.Function. The block of its operation set is its body; others are skipped. inputs are in
+// the order of the file.
+func (d *decoder) function(name string, m span, about *metadata.Model) (f *mil.Func, inputs []string, err error) {
+	f = &mil.Func{Name: name}
 	blocks := map[string]span{}
 	attrs := map[string]span{}
 	opset := ""
-	err := d.each(m, functionSchema, func(r *reader) error {
+	err = d.each(m, functionSchema, func(r *reader) error {
 		switch r.name {
 		case "inputs":
 			return d.namedType(r, &f.Params)
@@ -125,20 +170,23 @@ func (d *decoder) function(name string, m span, about *metadata.Model) (*mil.Fun
 		return nil
 	})
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if f.Opset = opsets[opset]; f.Opset == "" {
-		return nil, d.errorf(m.at, "unknown operation set %s; want one of %s", shown(opset),
+		return nil, nil, d.errorf(m.at, "unknown operation set %s; want one of %s", shown(opset),
 			strings.Join(slices.Sorted(maps.Keys(opsets)), ", "))
 	}
 	body, ok := blocks[opset]
 	if !ok {
-		return nil, d.errorf(m.at, "no block for operation set %s, only for %q", opset,
+		return nil, nil, d.errorf(m.at, "no block for operation set %s, only for %q", opset,
 			slices.Sorted(maps.Keys(blocks)))
+	}
+	for i := range f.Params {
+		inputs = append(inputs, f.Params[i].Name)
 	}
 	sort.SliceStable(f.Params, func(i, j int) bool { return f.Params[i].Name < f.Params[j].Name })
 	if f.Attrs, err = d.attributes(attrs); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	err = d.in(keyed("block_specializations", opset), body.at, func() (err error) {
 		f.Body, err = d.block(body)
@@ -149,19 +197,19 @@ func (d *decoder) function(name string, m span, about *metadata.Model) (*mil.Fun
 		return err
 	})
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if mil.FindArg(f.Attrs, flexAttr) == nil {
 		desc := about.Func(name)
 		a, err := d.flexible(m.at, f, desc)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		if a != nil {
 			f.Attrs = append(f.Attrs, *a)
 		}
 	}
-	return f, nil
+	return f, inputs, nil
 }
 
 // attributes converts a map of values, sorted by name.

@@ -4,137 +4,138 @@ package mlmodel
 // names and wire types.
 var (
 	modelSchema = schema{
-		1: {"specificationVersion", varint},
-		2: {"description", bytes_},
+		{1, "specificationVersion", varint},
+		{2, "description", bytes_},
+		{programField, ProgramForm, bytes_},
 	}
 	descriptionSchema = schema{
-		1:   {"input", bytes_},
-		10:  {"output", bytes_},
-		11:  {"predictedFeatureName", bytes_},
-		12:  {"predictedProbabilitiesName", bytes_},
-		13:  {"state", bytes_},
-		20:  {"functions", bytes_},
-		21:  {"defaultFunctionName", bytes_},
-		100: {"metadata", bytes_},
+		{1, "input", bytes_},
+		{10, "output", bytes_},
+		{11, "predictedFeatureName", bytes_},
+		{12, "predictedProbabilitiesName", bytes_},
+		{13, "state", bytes_},
+		{20, "functions", bytes_},
+		{21, "defaultFunctionName", bytes_},
+		{100, "metadata", bytes_},
 	}
 	functionDescriptionSchema = schema{
-		1: {"name", bytes_},
-		2: {"input", bytes_},
-		3: {"output", bytes_},
-		4: {"predictedFeatureName", bytes_},
-		5: {"predictedProbabilitiesName", bytes_},
-		6: {"state", bytes_},
+		{1, "name", bytes_},
+		{2, "input", bytes_},
+		{3, "output", bytes_},
+		{4, "predictedFeatureName", bytes_},
+		{5, "predictedProbabilitiesName", bytes_},
+		{6, "state", bytes_},
 	}
 	metadataSchema = schema{
-		1:   {"shortDescription", bytes_},
-		2:   {"versionString", bytes_},
-		3:   {"author", bytes_},
-		4:   {"license", bytes_},
-		100: {"userDefined", bytes_},
+		{1, "shortDescription", bytes_},
+		{2, "versionString", bytes_},
+		{3, "author", bytes_},
+		{4, "license", bytes_},
+		{100, "userDefined", bytes_},
 	}
 	featureSchema = schema{
-		1: {"name", bytes_},
-		2: {"shortDescription", bytes_},
-		3: {"type", bytes_},
+		{1, "name", bytes_},
+		{2, "shortDescription", bytes_},
+		{3, "type", bytes_},
 	}
 	featureTypeSchema = schema{
-		1:    {"int64", bytes_},
-		2:    {"double", bytes_},
-		3:    {"string", bytes_},
-		4:    {"image", bytes_},
-		5:    {"multiArray", bytes_},
-		6:    {"dictionary", bytes_},
-		7:    {"sequence", bytes_},
-		8:    {"state", bytes_},
-		1000: {"isOptional", varint},
+		{1, "int64", bytes_},
+		{2, "double", bytes_},
+		{3, "string", bytes_},
+		{4, "image", bytes_},
+		{5, "multiArray", bytes_},
+		{6, "dictionary", bytes_},
+		{7, "sequence", bytes_},
+		{8, "state", bytes_},
+		{1000, "isOptional", varint},
 	}
 	imageSchema = schema{
-		1:  {"width", varint},
-		2:  {"height", varint},
-		3:  {"colorSpace", varint},
-		21: {"enumeratedSizes", bytes_},
-		31: {"imageSizeRange", bytes_},
+		{1, "width", varint},
+		{2, "height", varint},
+		{3, "colorSpace", varint},
+		{21, "enumeratedSizes", bytes_},
+		{31, "imageSizeRange", bytes_},
 	}
-	imageSizesSchema = schema{1: {"sizes", bytes_}}
-	imageSizeSchema  = schema{1: {"width", varint}, 2: {"height", varint}}
-	imageRangeSchema = schema{1: {"widthRange", bytes_}, 2: {"heightRange", bytes_}}
-	sizeRangeSchema  = schema{1: {"lowerBound", varint}, 2: {"upperBound", varint}}
+	imageSizesSchema = schema{{1, "sizes", bytes_}}
+	imageSizeSchema  = schema{{1, "width", varint}, {2, "height", varint}}
+	imageRangeSchema = schema{{1, "widthRange", bytes_}, {2, "heightRange", bytes_}}
+	sizeRangeSchema  = schema{{1, "lowerBound", varint}, {2, "upperBound", varint}}
 	arraySchema      = schema{
-		1:  {"shape", varints},
-		2:  {"dataType", varint},
-		21: {"enumeratedShapes", bytes_},
-		31: {"shapeRange", bytes_},
-		41: {"intDefaultValue", varint},
-		51: {"floatDefaultValue", bits32},
-		61: {"doubleDefaultValue", bits64},
+		{1, "shape", varints},
+		{2, "dataType", varint},
+		{21, "enumeratedShapes", bytes_},
+		{31, "shapeRange", bytes_},
+		{41, "intDefaultValue", varint},
+		{51, "floatDefaultValue", bits32},
+		{61, "doubleDefaultValue", bits64},
 	}
-	shapesSchema     = schema{1: {"shapes", bytes_}}
-	shapeSchema      = schema{1: {"shape", varints}}
-	shapeRangeSchema = schema{1: {"sizeRanges", bytes_}}
-	dictionarySchema = schema{1: {"int64", bytes_}, 2: {"string", bytes_}}
-	sequenceSchema   = schema{1: {"int64", bytes_}, 3: {"string", bytes_}}
-	stateSchema      = schema{1: {"arrayType", bytes_}}
+	shapesSchema     = schema{{1, "shapes", bytes_}}
+	shapeSchema      = schema{{1, "shape", varints}}
+	shapeRangeSchema = schema{{1, "sizeRanges", bytes_}}
+	dictionarySchema = schema{{1, "int64", bytes_}, {2, "string", bytes_}}
+	sequenceSchema   = schema{{1, "int64", bytes_}, {3, "string", bytes_}}
+	stateSchema      = schema{{1, "arrayType", bytes_}}
 
-	entrySchema   = schema{1: {"key", bytes_}, 2: {"value", bytes_}}
+	entrySchema   = schema{{1, "key", bytes_}, {2, "value", bytes_}}
 	programSchema = schema{
-		1: {"version", varint},
-		2: {"functions", bytes_},
-		4: {"attributes", bytes_},
+		{1, "version", varint},
+		{2, "functions", bytes_},
+		{4, "attributes", bytes_},
 	}
 	functionSchema = schema{
-		1: {"inputs", bytes_},
-		2: {"opset", bytes_},
-		3: {"block_specializations", bytes_},
-		4: {"attributes", bytes_},
+		{1, "inputs", bytes_},
+		{2, "opset", bytes_},
+		{3, "block_specializations", bytes_},
+		{4, "attributes", bytes_},
 	}
 	blockSchema = schema{
-		1: {"inputs", bytes_},
-		2: {"outputs", bytes_},
-		3: {"operations", bytes_},
+		{1, "inputs", bytes_},
+		{2, "outputs", bytes_},
+		{3, "operations", bytes_},
 	}
 	operationSchema = schema{
-		1: {"type", bytes_},
-		2: {"inputs", bytes_},
-		3: {"outputs", bytes_},
-		4: {"blocks", bytes_},
-		5: {"attributes", bytes_},
+		{1, "type", bytes_},
+		{2, "inputs", bytes_},
+		{3, "outputs", bytes_},
+		{4, "blocks", bytes_},
+		{5, "attributes", bytes_},
 	}
-	argumentSchema  = schema{1: {"arguments", bytes_}}
-	bindingSchema   = schema{1: {"name", bytes_}, 2: {"value", bytes_}}
-	namedTypeSchema = schema{1: {"name", bytes_}, 2: {"type", bytes_}}
+	argumentSchema  = schema{{1, "arguments", bytes_}}
+	bindingSchema   = schema{{1, "name", bytes_}, {2, "value", bytes_}}
+	namedTypeSchema = schema{{1, "name", bytes_}, {2, "type", bytes_}}
 	valueTypeSchema = schema{
-		1: {"tensorType", bytes_},
-		2: {"listType", bytes_},
-		3: {"tupleType", bytes_},
-		4: {"dictionaryType", bytes_},
-		5: {"stateType", bytes_},
+		{1, "tensorType", bytes_},
+		{2, "listType", bytes_},
+		{3, "tupleType", bytes_},
+		{4, "dictionaryType", bytes_},
+		{5, "stateType", bytes_},
 	}
-	tensorTypeSchema = schema{1: {"dataType", varint}, 2: {"rank", varint}, 3: {"dimensions", bytes_}}
-	listTypeSchema   = schema{1: {"type", bytes_}, 2: {"length", bytes_}}
-	tupleTypeSchema  = schema{1: {"types", bytes_}}
-	dictTypeSchema   = schema{1: {"keyType", bytes_}, 2: {"valueType", bytes_}}
-	stateTypeSchema  = schema{1: {"wrappedType", bytes_}}
-	dimensionSchema  = schema{1: {"constant", bytes_}, 2: {"unknown", bytes_}}
-	constantSchema   = schema{1: {"size", varint}}
-	unknownSchema    = schema{1: {"variadic", varint}}
-	valueSchema      = schema{2: {"type", bytes_}, 3: {"immediateValue", bytes_}, 5: {"blobFileValue", bytes_}}
+	tensorTypeSchema = schema{{1, "dataType", varint}, {2, "rank", varint}, {3, "dimensions", bytes_}}
+	listTypeSchema   = schema{{1, "type", bytes_}, {2, "length", bytes_}}
+	tupleTypeSchema  = schema{{1, "types", bytes_}}
+	dictTypeSchema   = schema{{1, "keyType", bytes_}, {2, "valueType", bytes_}}
+	stateTypeSchema  = schema{{1, "wrappedType", bytes_}}
+	dimensionSchema  = schema{{1, "constant", bytes_}, {2, "unknown", bytes_}}
+	constantSchema   = schema{{1, "size", varint}}
+	unknownSchema    = schema{{1, "variadic", varint}}
+	valueSchema      = schema{{2, "type", bytes_}, {3, "immediateValue", bytes_}, {5, "blobFileValue", bytes_}}
 	immediateSchema  = schema{
-		1: {"tensor", bytes_},
-		2: {"tuple", bytes_},
-		3: {"list", bytes_},
-		4: {"dictionary", bytes_},
+		{1, "tensor", bytes_},
+		{2, "tuple", bytes_},
+		{3, "list", bytes_},
+		{4, "dictionary", bytes_},
 	}
-	blobFileSchema = schema{1: {"fileName", bytes_}, 2: {"offset", varint}}
+	blobFileSchema = schema{{1, "fileName", bytes_}, {2, "offset", varint}}
 	tensorSchema   = schema{
-		1: {"floats", bytes_}, 2: {"ints", bytes_}, 3: {"bools", bytes_}, 4: {"strings", bytes_},
-		5: {"longInts", bytes_}, 6: {"doubles", bytes_}, 7: {"bytes", bytes_},
+		{1, "floats", bytes_}, {2, "ints", bytes_}, {3, "bools", bytes_}, {4, "strings", bytes_},
+		{5, "longInts", bytes_}, {6, "doubles", bytes_}, {7, "bytes", bytes_},
 	}
-	floatsSchema  = schema{1: {"values", many32}}
-	doublesSchema = schema{1: {"values", many64}}
-	intsSchema    = schema{1: {"values", varints}} // of RepeatedInts, RepeatedLongInts and RepeatedBools
+	floatsSchema  = schema{{1, "values", many32}}
+	doublesSchema = schema{{1, "values", many64}}
+	intsSchema    = schema{{1, "values", varints}} // of RepeatedInts, RepeatedLongInts and RepeatedBools
 	// of RepeatedStrings, RepeatedBytes, TupleValue, ListValue and DictionaryValue
-	valuesSchema = schema{1: {"values", bytes_}}
-	pairSchema   = schema{1: {"key", bytes_}, 2: {"value", bytes_}}
+	valuesSchema = schema{{1, "values", bytes_}}
+	pairSchema   = schema{{1, "key", bytes_}, {2, "value", bytes_}}
 )
 
 // modelForms are the fields of Model.Type: the forms of models.

@@ -108,6 +108,8 @@ func (d *decoder) tensorType(m span) (*mil.Type, error) {
 		t.Dims = []mil.Dim{{Kind: mil.VariadicDim}}
 	case rank != int64(len(t.Dims)) && !(rank == -1 && len(t.Dims) == 1 && t.Dims[0].Kind == mil.VariadicDim):
 		return nil, d.errorf(m.at, "the tensor has rank %d but %d dimensions", rank, len(t.Dims))
+	case len(t.Dims) == 0:
+		return d.scalarType(t.Elem), nil
 	}
 	return t, nil
 }

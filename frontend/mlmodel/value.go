@@ -57,11 +57,17 @@ func (d *decoder) value(m span, typed bool) (mil.Value, error) {
 
 // scalarType returns the type of one element. Each call returns a new node, so that every node of a program has one
 // position.
-func scalarType(elem string) *mil.Type { return &mil.Type{Kind: mil.TensorType, Elem: elem} }
+func (d *decoder) scalarType(elem string) *mil.Type {
+	t := &mil.Type{Kind: mil.TensorType, Elem: elem}
+	if d.bare {
+		t.Kind = mil.ScalarType
+	}
+	return t
+}
 
 // blobFile reads a BlobFileValue.
 func (d *decoder) blobFile(m span) (*mil.BlobRef, error) {
-	v := &mil.BlobRef{PathType: scalarType("string"), OffsetType: scalarType("uint64")}
+	v := &mil.BlobRef{PathType: d.scalarType("string"), OffsetType: d.scalarType("uint64")}
 	err := d.each(m, blobFileSchema, func(r *reader) error {
 		if r.name == "fileName" {
 			v.Path = r.text()
@@ -86,7 +92,7 @@ func (d *decoder) immediate(m span, t *mil.Type, typed bool) (mil.Value, error) 
 		}
 		return d.in(one(r.name), r.at, func() error {
 			kind := immediateKinds[r.name]
-			if t.Kind != kind {
+			if t.Kind != kind && !(kind == mil.TensorType && t.IsScalar()) {
 				return d.errorf(r.at, "the value is a %s, but its type is %s", r.name, t)
 			}
 			var err error

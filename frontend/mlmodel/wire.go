@@ -30,14 +30,25 @@ func (e *Error) Error() string {
 	return s + e.Msg
 }
 
-// A field is the entry of a field number in the schema.
+// A field is a field of a message.
 type field struct {
+	num  protowire.Number
 	name string
 	typ  protowire.Type
 }
 
-// A schema has the fields of a message that are read; others are skipped.
-type schema map[protowire.Number]field
+// A schema has the fields of a message that are read and written; others are skipped.
+type schema []field
+
+// number returns the field of that number.
+func (s schema) number(n protowire.Number) (field, bool) {
+	for _, f := range s {
+		if f.num == n {
+			return f, true
+		}
+	}
+	return field{}, false
+}
 
 // Wire types, as in the tables of the schema.
 const (
@@ -73,6 +84,7 @@ type step struct {
 type decoder struct {
 	file string
 	path []step
+	bare bool // types of scalars are the bare element types, as in texts of the later version
 }
 
 // errorf returns an error about the field that the path names.
@@ -148,9 +160,8 @@ type reader struct {
 	err  error
 
 	// The current field.
-	num  protowire.Number
-	wire protowire.Type
 	field
+	wire protowire.Type
 	n    uint64 // varint and fixed
 	data span   // length-delimited
 	at   int64  // of its tag
@@ -169,8 +180,9 @@ func (r *reader) more() bool {
 				protowire.ParseError(n))
 			return false
 		}
-		f, known := r.sch[num]
-		r.num, r.wire, r.field, r.at = num, typ, f, r.next
+		f, known := r.sch.number(num)
+		r.field, r.wire, r.at = f, typ, r.next
+		r.num = num
 		body := r.rest[n:]
 		var m int
 		switch typ {

@@ -2,6 +2,7 @@ package build
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"math"
 	"strings"
@@ -9,6 +10,15 @@ import (
 	"github.com/zinc-compiler/zinc/frontend/mil"
 	"github.com/zinc-compiler/zinc/ir"
 )
+
+// Literal converts a literal to a constant of the type t as written. Unknown dimensions are those of the literal.
+func Literal(l *mil.Literal, t *mil.Type) (*ir.Const, error) {
+	typ, fault := convert(t)
+	if fault != "" {
+		return nil, errors.New(fault)
+	}
+	return literal(l, typ)
+}
 
 // literal converts a literal to a constant of type t, whose dimensions may be unknown if the literal's nesting shows
 // them.
