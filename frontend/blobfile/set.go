@@ -185,36 +185,50 @@ func beside(rel string) string {
 	return ""
 }
 
-func (s *Set) load(rel string) (*File, fs.FileInfo, error) {
-	info, err := s.root.Stat(rel) // before opening, since opening a pipe would wait for a writer
+// find opens a weight file, at its path or next to the text. The file is the caller's to close.
+func (s *Set) find(rel string) (f *os.File, name string, info fs.FileInfo, err error) {
+	info, err = s.root.Stat(rel) // before opening, since opening a pipe would wait for a writer
 	if other := beside(rel); other != "" && errors.Is(err, fs.ErrNotExist) {
 		if i, err2 := s.root.Stat(other); err2 == nil {
 			rel, info, err = other, i, nil
 		}
 	}
-	name := path.Join(s.dir, rel)
+	name = path.Join(s.dir, rel)
 	if errors.Is(err, fs.ErrNotExist) {
 		if pe := (*os.PathError)(nil); errors.As(err, &pe) {
 			err = pe.Err
 		}
-		return nil, nil, &MissingError{File: rel, Dir: s.dir, Err: err}
+		return nil, "", nil, &MissingError{File: rel, Dir: s.dir, Err: err}
 	}
 	if err != nil {
-		return nil, nil, s.explain(rel, err)
+		return nil, "", nil, s.explain(rel, err)
 	}
 	if !info.Mode().IsRegular() {
-		return nil, nil, notRegular(name, info.Mode())
+		return nil, "", nil, notRegular(name, info.Mode())
 	}
-	f, err := s.root.Open(rel)
-	if err != nil {
-		return nil, nil, s.explain(rel, err)
+	if f, err = s.root.Open(rel); err != nil {
+		return nil, "", nil, s.explain(rel, err)
 	}
 	if isPointer(f, info.Size()) {
 		f.Close() // only read from
-		return nil, nil, &MissingError{File: rel, Dir: s.dir, Pointer: true}
+		return nil, "", nil, &MissingError{File: rel, Dir: s.dir, Pointer: true}
+	}
+	return f, name, info, nil
+}
+
+func (s *Set) load(rel string) (*File, fs.FileInfo, error) {
+	f, name, info, err := s.find(rel)
+	if err != nil {
+		return nil, nil, err
 	}
 	file, err := open(name, f)
 	return file, info, err
+}
+
+// Find opens the weight file at a path that Resolve returned, to be copied; the caller closes it.
+func (s *Set) Find(rel string) (*os.File, error) {
+	f, _, _, err := s.find(rel)
+	return f, err
 }
 
 // Stamp describes the files that have been opened. It differs if one of them was written to, replaced, added or removed

@@ -43,13 +43,15 @@ func (e *ManifestError) Error() string {
 // manifest is Manifest.json.
 type manifest struct {
 	Version string           `json:"fileFormatVersion"`
-	Root    string           `json:"rootModelIdentifier"`
 	Items   map[string]*item `json:"itemInfoEntries"`
+	Root    string           `json:"rootModelIdentifier"`
 }
 
 type item struct {
-	Name string `json:"name"`
-	Path string `json:"path"` // relative to Data, with slashes
+	Author      string `json:"author"`
+	Description string `json:"description"`
+	Name        string `json:"name"`
+	Path        string `json:"path"` // relative to Data, with slashes
 }
 
 // A Package is an open model package.

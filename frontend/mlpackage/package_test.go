@@ -137,3 +137,21 @@ func TestLinksOutOfThePackageAreNotFollowed(t *testing.T) {
 		}
 	}
 }
+
+// TestWrittenManifestIsRead checks that a manifest names the specification, and that its identifiers follow from it.
+func TestWrittenManifestIsRead(t *testing.T) {
+	for _, weights := range []bool{false, true} {
+		text := Manifest([]byte("specification"), weights)
+		if got := strings.Contains(string(text), "com.apple.CoreML/weights"); got != weights {
+			t.Errorf("weights %t in\n%s", weights, text)
+		}
+		dir := filepath.Join(t.TempDir(), "m.mlpackage")
+		write(t, dir, string(text))
+		if got, err := spec(dir); got != "specification" || err != nil {
+			t.Errorf("%q, %v", got, err)
+		}
+	}
+	if string(Manifest([]byte("a"), true)) == string(Manifest([]byte("b"), true)) {
+		t.Error("two specifications have the same identifiers")
+	}
+}
