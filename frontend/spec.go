@@ -188,29 +188,35 @@ const maxMetadata = 16 << 20
 
 // besideText returns the metadata in the folder of a MIL text, or nil.
 func besideText(name string) (*Metadata, error) {
-	root, err := os.OpenRoot(filepath.Dir(name))
+	data, err := fileBeside(name, metadata.FileName)
+	if data == nil || err != nil {
+		return nil, err
+	}
+	return metadata.ParseJSON(filepath.Join(filepath.Dir(name), metadata.FileName), data)
+}
+
+// fileBeside returns the contents of a file in the folder of a MIL text, nil if there is none: the program does not
+// need it.
+func fileBeside(text, name string) ([]byte, error) {
+	root, err := os.OpenRoot(filepath.Dir(text))
 	if err != nil {
 		return nil, err
 	}
 	defer root.Close()
-	info, err := root.Stat(metadata.FileName)
+	info, err := root.Stat(name)
 	if err != nil || !info.Mode().IsRegular() {
-		return nil, nil // the program does not need it
+		return nil, nil
 	}
-	shown := filepath.Join(filepath.Dir(name), metadata.FileName)
 	if info.Size() > maxMetadata {
-		return nil, fmt.Errorf("%s: the metadata has %d bytes, the limit is %d", shown, info.Size(), maxMetadata)
+		return nil, fmt.Errorf("%s: the file has %d bytes, the limit is %d",
+			filepath.Join(filepath.Dir(text), name), info.Size(), maxMetadata)
 	}
-	f, err := root.Open(metadata.FileName)
+	f, err := root.Open(name)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, maxMetadata))
-	if err != nil {
-		return nil, err
-	}
-	return metadata.ParseJSON(shown, data)
+	return io.ReadAll(io.LimitReader(f, maxMetadata))
 }
 
 // Describe returns the metadata of the model at path, in any form of specification, and its program as MIL text, "" if

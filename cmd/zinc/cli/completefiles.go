@@ -26,6 +26,7 @@ var (
 var operandFiles = map[string][][]string{
 	"zinc":              {modelKinds},
 	"zinc check":        {modelKinds},
+	"zinc convert":      {modelKinds},
 	"zinc coreml rates": {planKinds},
 	"zinc device":       {runnableKinds},
 	"zinc diff":         {runnableKinds},

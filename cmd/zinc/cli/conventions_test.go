@@ -42,6 +42,7 @@ var conventions = []convention{
 	{words: "watch"},
 	{words: "patch", args: []string{"PAIR", "--weights", "conv1_bias=NPY", "-o", "TEMP/patched.hwx"},
 		stdin: []string{"PAIR", "--weights", "conv1_bias=-", "-o", "TEMP/p.hwx"}},
+	{words: "convert", args: []string{"DIGITS", "TEMP/d.mlpackage"}, stdin: []string{"-", "TEMP/p.mlpackage"}},
 	{words: "split", args: []string{"DIGITS", "--parts", "2", "-o", "TEMP/parts"},
 		stdin: []string{"-", "--parts", "2", "-o", "TEMP/p"}},
 	{words: "generate", args: []string{"digits", "DIGITS", "-o", "TEMP/digits"},

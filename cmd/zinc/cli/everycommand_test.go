@@ -87,6 +87,10 @@ func (n tried) every(t *testing.T, model string) {
 	n.try(t, "dump", model, "--ir")
 	n.try(t, "dump", model, "--json")
 	n.try(t, "split", model, "--parts", "2", "-o", at("parts"))
+	if n.try(t, "convert", model, at("model.mlpackage")) {
+		n.try(t, "convert", at("model.mlpackage"), at("model.mlmodelc"))
+		n.try(t, "convert", at("model.mlmodelc"), at("text/model.mil"))
+	}
 	n.try(t, "generate", "p", model, "-o", at("p"))
 	n.try(t, "watch", model)
 	n.try(t, "reduce", model, "--predicate", "verify", "--max-runs", "4", "-o", at("reduced.mil"))
