@@ -172,7 +172,7 @@ func textSource(path string, opts Options) (*Source, error) {
 	s := &Source{Spec: &mlmodel.Model{Metadata: m.Metadata, Program: m.Tree}, Warnings: m.Warnings, blobs: m.blobs}
 	if m.Metadata == nil {
 		var list *diag.List
-		if s.Spec.Metadata, list = mlmodel.Describe(m.Program, m.Source); list.HasErrors() {
+		if s.Spec.Metadata, list = mlmodel.Describe(m.Program, m.Tree); list.HasErrors() {
 			m.Close() // only read from
 			return nil, list.Err()
 		}

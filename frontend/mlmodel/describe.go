@@ -9,34 +9,34 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 
 	"github.com/zinc-compiler/zinc/frontend/metadata"
+	"github.com/zinc-compiler/zinc/frontend/mil"
 	"github.com/zinc-compiler/zinc/internal/diag"
 	"github.com/zinc-compiler/zinc/ir"
 )
 
-// Describe returns the description of a program that has none: its inputs, outputs and states. The list has an error
-// for a port that a description cannot represent, and a warning for one whose elements Core ML does not accept. file is the text.
-func Describe(p *ir.Program, file *diag.File) (*metadata.Model, *diag.List) {
-	m := &metadata.Model{Form: ProgramForm, Default: p.Funcs[0].Name}
+// Describe returns the description of a program that has none: its inputs, outputs and states, by their names in the
+// text that the program was built from. The list has an error for a port that a description cannot represent, and a
+// warning for one whose elements Core ML does not accept.
+func Describe(p *ir.Program, tree *mil.Program) (*metadata.Model, *diag.List) {
+	m := &metadata.Model{Form: ProgramForm, SpecificationVersion: SpecificationVersion(tree)}
 	list := new(diag.List)
-	ports := func(f *ir.Func, word string, vs []*ir.Value) (out []metadata.Feature) {
-		for _, v := range vs {
+	for i, f := range p.Funcs {
+		text := tree.Funcs[i]
+		out := metadata.Function{Name: text.Name}
+		describe := func(word, name string, pos diag.Pos, v *ir.Value) metadata.Feature {
 			x, fault := port(v)
-			pos := file.At(int(v.Pos.Line), int(v.Pos.Col))
-			at := diag.Span{File: file, Start: pos, End: pos + diag.Pos(len(v.Name))}
+			x.Name = name
 			if fault != "" {
-				list.Errorf(at, codeSpec, "", "%s %s of function %s %s", word, v.Name, f.Name, fault)
+				list.Errorf(tree.NameSpan(pos, name), codeSpec, "", "%s %s of function %s %s", word, name, f.Name, fault)
+			} else if x.Elem == "" {
+				list.Warningf(tree.NameSpan(pos, name), codeSpec, "", "%s %s of function %s has elements of type %s; "+
+					"Core ML accepts %s", word, name, f.Name, v.Type.DType,
+					strings.Join(slices.Sorted(maps.Keys(arrayTypeNumbers)), ", "))
 			}
-			if x.Elem == "" {
-				list.Warningf(at, codeSpec, "", "%s %s of function %s has elements of type %s; Core ML accepts %s", word,
-					v.Name, f.Name, v.Type.DType, strings.Join(slices.Sorted(maps.Keys(arrayTypeNumbers)), ", "))
-			}
-			out = append(out, x)
+			return x
 		}
-		return out
-	}
-	for _, f := range p.Funcs {
-		out := metadata.Function{Name: f.Name, Outputs: ports(f, "output", f.Body.Outputs)}
-		for _, x := range ports(f, "input", f.Body.Params) {
+		for j, v := range f.Body.Params {
+			x := describe("input", text.Params[j].Name, text.Params[j].Pos, v)
 			if x.Kind == "state" {
 				out.States = append(out.States, x)
 				continue
@@ -44,13 +44,17 @@ func Describe(p *ir.Program, file *diag.File) (*metadata.Model, *diag.List) {
 			if x.Shape != nil && len(x.Shape) == 0 {
 				x.Shape = []int64{1} // as coremltools describes scalars
 			}
-			flexibility(&x, &f.Flex)
+			flexibility(&x, v.Name, &f.Flex)
 			out.Inputs = append(out.Inputs, x)
 		}
-		m.Functions = append(m.Functions, out)
-		if f.Name == "main" {
-			m.Default = f.Name
+		for j, v := range f.Body.Outputs {
+			r := &text.Body.Outputs[j]
+			out.Outputs = append(out.Outputs, describe("output", r.Name, r.NamePos, v))
 		}
+		m.Functions = append(m.Functions, out)
+	}
+	if m.Default = p.Funcs[0].Name; m.Func("main") != nil {
+		m.Default = "main"
 	}
 	if len(m.Functions) == 1 && m.Default == "main" {
 		m.Default = ""
@@ -60,7 +64,7 @@ func Describe(p *ir.Program, file *diag.File) (*metadata.Model, *diag.List) {
 
 // port describes an input, output or state without what is flexible in it. fault says why that is not possible.
 func port(v *ir.Value) (x metadata.Feature, fault string) {
-	x = metadata.Feature{Name: v.Name, Kind: "multiArray"}
+	x = metadata.Feature{Kind: "multiArray"}
 	switch v.Type.Kind {
 	case ir.Tensor:
 	case ir.State:
@@ -77,14 +81,14 @@ func port(v *ir.Value) (x metadata.Feature, fault string) {
 	return x, ""
 }
 
-// flexibility adds the shapes that an input can have.
-func flexibility(x *metadata.Feature, flex *ir.Flexible) {
-	if d := flex.Default[x.Name]; d != nil {
+// flexibility adds the shapes that an input of the program can have.
+func flexibility(x *metadata.Feature, name string, flex *ir.Flexible) {
+	if d := flex.Default[name]; d != nil {
 		x.Shape = d
 	}
-	x.Ranges = flex.Ranges[x.Name]
+	x.Ranges = flex.Ranges[name]
 	for _, config := range flex.Enums {
-		if s := config[x.Name]; s != nil {
+		if s := config[name]; s != nil {
 			x.Enumerated = append(x.Enumerated, s)
 		}
 	}

@@ -6,8 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/zinc-compiler/zinc/frontend"
@@ -59,27 +61,30 @@ func Plan(src *frontend.Source, path string, o Options) ([]atomicfile.File, erro
 	if form == Text {
 		return text(src, path)
 	}
-	weights, err := move(src)
+	to, err := move(src)
 	if err != nil {
 		return nil, err
 	}
-	if form == Package {
-		return pack(src, path, weights)
+	weights, err := copies(src, to)
+	if err != nil {
+		return nil, err
 	}
-	return compiled(src, path, weights, o)
+	if form == Compiled {
+		return compiled(src, path, weights, o)
+	}
+	if src.Compiled {
+		setBuildInfo(src.Spec.Program, nil)
+	}
+	return Pack(path, src.Spec, weights)
 }
 
-// A weight is a weight file of a model and its path in the folder of another form.
-type weight struct{ from, to string }
-
 // move places every weight file in the folder of the weights, where a package's manifest and other readers expect
-// them, and changes the paths in the program.
-func move(src *frontend.Source) ([]weight, error) {
+// them, and changes the paths in the program. It returns the new place of each.
+func move(src *frontend.Source) (map[string]string, error) {
 	names, err := src.Weights()
 	if err != nil {
 		return nil, err
 	}
-	var out []weight
 	to := map[string]string{}
 	taken := map[string]string{}
 	for _, from := range names {
@@ -92,29 +97,28 @@ func move(src *frontend.Source) ([]weight, error) {
 				"rename one", other, from, mlpackage.WeightsFolder)
 		}
 		taken[to[from]] = from
-		out = append(out, weight{from, to[from]})
 	}
 	src.Spec.Program.Blobs(func(b *mil.BlobRef) {
 		if rel, err := blobfile.Resolve(b.Path); err == nil && to[rel] != rel {
 			b.Path = blobfile.ModelPath + to[rel]
 		}
 	})
-	return out, nil
+	return to, nil
 }
 
-// copies returns the weight files below dir. A missing one is an error.
-func copies(src *frontend.Source, dir string, ws []weight) ([]atomicfile.File, error) {
+// copies returns the weight files at other paths in a model's folder. A missing one is an error.
+func copies(src *frontend.Source, to map[string]string) ([]atomicfile.File, error) {
 	var files []atomicfile.File
-	for _, w := range ws {
-		f, err := src.OpenWeights(w.from)
+	for _, from := range slices.Sorted(maps.Keys(to)) {
+		f, err := src.OpenWeights(from)
 		if err != nil {
 			return nil, err
 		}
 		f.Close() // only opened
 		files = append(files, atomicfile.File{
-			Path: filepath.Join(dir, filepath.FromSlash(w.to)),
+			Path: to[from],
 			Write: func(out io.Writer) error {
-				in, err := src.OpenWeights(w.from)
+				in, err := src.OpenWeights(from)
 				if err != nil {
 					return err
 				}
@@ -126,15 +130,23 @@ func copies(src *frontend.Source, dir string, ws []weight) ([]atomicfile.File, e
 	return files, nil
 }
 
+// below returns files with their paths below a folder.
+func below(dir string, files ...atomicfile.File) []atomicfile.File {
+	for i := range files {
+		files[i].Path = filepath.Join(dir, filepath.FromSlash(files[i].Path))
+	}
+	return files
+}
+
 // text returns the files of a MIL text. The weight files keep their paths, so that the text is the same again.
 func text(src *frontend.Source, name string) ([]atomicfile.File, error) {
 	names, err := src.Weights()
 	if err != nil {
 		return nil, err
 	}
-	var ws []weight
+	same := map[string]string{}
 	for _, n := range names {
-		ws = append(ws, weight{n, n})
+		same[n] = n
 	}
 	for _, f := range src.Spec.Program.Funcs {
 		f.Params = src.Spec.Ordered(f)
@@ -143,8 +155,8 @@ func text(src *frontend.Source, name string) ([]atomicfile.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	weights, err := copies(src, filepath.Dir(name), ws)
-	return append([]atomicfile.File{atomicfile.Bytes(name, b)}, weights...), err
+	weights, err := copies(src, same)
+	return append([]atomicfile.File{atomicfile.Bytes(name, b)}, below(filepath.Dir(name), weights...)...), err
 }
 
 // milText prints a program without a newline at the end, as model compilers do.
@@ -156,21 +168,16 @@ func milText(p *mil.Program) ([]byte, error) {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }
 
-// pack returns the files of a package.
-func pack(src *frontend.Source, dir string, ws []weight) ([]atomicfile.File, error) {
-	if src.Compiled {
-		setBuildInfo(src.Spec.Program, nil)
-	}
-	spec, err := mlmodel.Encode(src.Spec)
+// Pack returns the files of a package at dir. The paths of the weights are those in the model's folder.
+func Pack(dir string, m *mlmodel.Model, weights []atomicfile.File) ([]atomicfile.File, error) {
+	spec, err := mlmodel.Encode(m)
 	if err != nil {
 		return nil, err
 	}
-	folder := filepath.Join(dir, filepath.FromSlash(mlpackage.SpecFolder))
-	weights, err := copies(src, folder, ws)
 	return append([]atomicfile.File{
-		atomicfile.Bytes(filepath.Join(dir, mlpackage.ManifestName), mlpackage.Manifest(spec, len(ws) > 0)),
-		atomicfile.Bytes(filepath.Join(folder, mlpackage.SpecName), spec),
-	}, weights...), err
+		atomicfile.Bytes(filepath.Join(dir, mlpackage.ManifestName), mlpackage.Manifest(spec, len(weights) > 0)),
+	}, below(filepath.Join(dir, filepath.FromSlash(mlpackage.SpecFolder)),
+		append([]atomicfile.File{atomicfile.Bytes(mlpackage.SpecName, spec)}, weights...)...)...), nil
 }
 
 // specification returns the SHA-256 of a model's specification.
@@ -186,7 +193,7 @@ func specification(src *frontend.Source) ([sha256.Size]byte, error) {
 }
 
 // compiled returns the files of a compiled model.
-func compiled(src *frontend.Source, dir string, ws []weight, o Options) ([]atomicfile.File, error) {
+func compiled(src *frontend.Source, dir string, weights []atomicfile.File, o Options) ([]atomicfile.File, error) {
 	sum, err := specification(src)
 	if err != nil {
 		return nil, err
@@ -210,11 +217,10 @@ func compiled(src *frontend.Source, dir string, ws []weight, o Options) ([]atomi
 		return nil, fmt.Errorf("%s: %w", dir, err)
 	}
 	data := mlmodelc.Data{SpecificationVersion: int32(m.Metadata.SpecificationVersion), Description: m.Description}
-	weights, err := copies(src, dir, ws)
-	return append([]atomicfile.File{
-		atomicfile.Bytes(filepath.Join(dir, frontend.TextName), code),
-		atomicfile.Bytes(filepath.Join(dir, metadata.FileName), about),
-		atomicfile.Bytes(filepath.Join(dir, mlmodelc.DataName), data.Bytes(len(m.Program.Funcs))),
-		atomicfile.Bytes(filepath.Join(dir, filepath.FromSlash(mlmodelc.AnalyticsName)), mlmodelc.Analytics(sum)),
-	}, weights...), err
+	return below(dir, append([]atomicfile.File{
+		atomicfile.Bytes(frontend.TextName, code),
+		atomicfile.Bytes(metadata.FileName, about),
+		atomicfile.Bytes(mlmodelc.DataName, data.Bytes(len(m.Program.Funcs))),
+		atomicfile.Bytes(mlmodelc.AnalyticsName, mlmodelc.Analytics(sum)),
+	}, weights...)...), nil
 }

@@ -8,19 +8,22 @@ import (
 
 	"github.com/zinc-compiler/zinc/frontend"
 	"github.com/zinc-compiler/zinc/frontend/blobfile"
+	"github.com/zinc-compiler/zinc/frontend/mil"
+	"github.com/zinc-compiler/zinc/frontend/mlmodel"
+	"github.com/zinc-compiler/zinc/frontend/mlpackage"
 	"github.com/zinc-compiler/zinc/internal/atomicfile"
 	"github.com/zinc-compiler/zinc/internal/filename"
 	"github.com/zinc-compiler/zinc/ir"
+	"github.com/zinc-compiler/zinc/transform/convert"
 )
 
 // defaultWeights is the path of the weight file in a folder of its own.
 const defaultWeights = "weights/weight.bin"
 
-// Write writes a program so that package frontend opens path again. A path that
-// ends in .mil is the text, with the weight file beside it under the text's name
-// and .weights.bin; any other path is a folder, made where it is missing, with
-// model.mil and weights/weight.bin. Files are replaced together or not at all. A
-// weight file that the program has no use for is not written, and not removed.
+// Write writes a program so that package frontend opens path again. A path that ends in .mil is the text, with the
+// weight file beside it under the text's name and .weights.bin; one that ends in .mlpackage is a package; any other path
+// is a folder, made where it is missing, with model.mil and weights/weight.bin. Files are replaced together or not at
+// all. A weight file that the program has no use for is not written, and not removed.
 func Write(ctx context.Context, p *ir.Program, path string) (*Text, error) {
 	t, files, err := Plan(p, path)
 	if err != nil {
@@ -37,6 +40,10 @@ func Plan(p *ir.Program, path string) (*Text, []atomicfile.File, error) {
 		return nil, nil, err
 	}
 	text, blobs := Files(path)
+	if form, _ := convert.FormOf(path); form == convert.Package {
+		files, err := pack(p, path, t)
+		return t, files, err
+	}
 	files := []atomicfile.File{atomicfile.Bytes(text, t.MIL)}
 	if len(t.Blobs) > 0 {
 		files = append(files, atomicfile.File{Path: blobs, Write: t.WriteWeights})
@@ -44,19 +51,39 @@ func Plan(p *ir.Program, path string) (*Text, []atomicfile.File, error) {
 	return t, files, nil
 }
 
-// parts returns the folder of what is written to path, the name of the text in it, and
-// that of the weight file as the text has it.
-func parts(path string) (dir, name, weights string) {
-	if !strings.EqualFold(filepath.Ext(path), ".mil") {
-		return path, frontend.TextName, defaultWeights
+// pack returns the files of a package with the program of t, which describes its inputs and outputs by their types.
+func pack(p *ir.Program, dir string, t *Text) ([]atomicfile.File, error) {
+	tree, list := mil.Parse(dir, t.MIL)
+	if list.HasErrors() {
+		return nil, list.Err()
 	}
-	dir, name = filepath.Split(path)
-	stem := identifier(strings.TrimSuffix(name, filepath.Ext(name)))
-	return dir, name, filename.Join(stem, ".weights.bin", filename.Max)
+	about, list := mlmodel.Describe(p, tree)
+	if list.HasErrors() {
+		return nil, list.Err()
+	}
+	var weights []atomicfile.File
+	if len(t.Blobs) > 0 {
+		weights = append(weights, atomicfile.File{Path: defaultWeights, Write: t.WriteWeights})
+	}
+	return convert.Pack(dir, &mlmodel.Model{Metadata: about, Program: tree}, weights)
 }
 
-// Files returns the paths of the files that Write writes: the text, and the weight file
-// where the program needs one.
+// parts returns the folder of the model that is written to path, the name of the text or specification in it, and that
+// of the weight file as the text has it.
+func parts(path string) (dir, name, weights string) {
+	switch form, _ := convert.FormOf(path); form {
+	case convert.Text:
+		dir, name = filepath.Split(path)
+		stem := identifier(strings.TrimSuffix(name, filepath.Ext(name)))
+		return dir, name, filename.Join(stem, ".weights.bin", filename.Max)
+	case convert.Package:
+		return filepath.Join(path, filepath.FromSlash(mlpackage.SpecFolder)), mlpackage.SpecName, defaultWeights
+	}
+	return path, frontend.TextName, defaultWeights
+}
+
+// Files returns the paths of the files that Write writes: the text or the specification, and the weight file where the
+// program needs one.
 func Files(path string) (text, weights string) {
 	dir, name, w := parts(path)
 	return filepath.Join(dir, name), filepath.Join(dir, filepath.FromSlash(w))

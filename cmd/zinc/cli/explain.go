@@ -75,8 +75,8 @@ are placed by the rules of the target, and compiled and run for h13.`,
 	f.BoolVar(&c.hazards, "hazards", true, "check the statement's numbers by the rules of zinc lint")
 	f.Uint64Var(&c.seed, "seed", 1, "seed of the inputs for rewrites")
 	f.StringVarP(&c.output, "output", "o", "",
-		"file or folder for the rewritten function, or only the statement of a large one (`FILE.mil`); - prints its "+
-			"text instead of the answer")
+		"`FILE.mil`, a package (.mlpackage) or another folder for the rewritten function, or only the statement of a "+
+			"large one; - prints its text instead of the answer")
 	f.StringVar(&c.rewrite, "rewrite", "", "`NAME` of the rewrite that --output writes (default the first)")
 	return cmd
 }

@@ -59,7 +59,7 @@ func newReduce(e *env) *cobra.Command {
 		Use:   "reduce MODEL --predicate CMD",
 		Short: "Shrink a model that shows a fault to a small one that shows it",
 		Long: `Reduce looks for a smaller model for which the predicate still holds, and writes it as
-MIL text, with a weight file that contains the blobs still used.
+MIL text or a package, with a weight file that contains the blobs still used.
 
 CMD runs without a shell, once for each candidate, with the path of the candidate's text
 instead of {}, or after the other arguments; the weight file is where the text says.
@@ -100,7 +100,7 @@ far is written after every pass that made it smaller, and on an interrupt or whe
 		"command, or built-in predicate, that decides whether a candidate is interesting (`CMD`)")
 	f.Var(newChoice(&c.interesting, "zero", "nonzero"), "interesting-exit",
 		"exit status of the command that means interesting")
-	f.StringVarP(&c.output, "output", "o", "reduced.mil", "`FILE.mil`, or a folder, to write")
+	f.StringVarP(&c.output, "output", "o", "reduced.mil", "`FILE.mil`, a package (.mlpackage) or another folder to write")
 	f.DurationVar(&c.timeout, "timeout", 5*time.Minute, "time limit of one run of the predicate, 0 for none")
 	f.IntVarP(&c.jobs, "jobs", "j", 0, "candidates to try at a time, 0 for one per processor")
 	f.IntVar(&c.maxRuns, "max-runs", 0, "maximum runs of the predicate, 0 for unlimited")

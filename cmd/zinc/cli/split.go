@@ -29,6 +29,7 @@ type splitCommand struct {
 	*env
 	compileFlags
 	out    string
+	form   string
 	parts  int
 	bytes  byteCount
 	dryRun bool
@@ -61,9 +62,10 @@ func newSplit(e *env) *cobra.Command {
 		Use:   "split MODEL -o FOLDER",
 		Short: "Cut a model that is too large for one container into a pipeline of models",
 		Long: `Split writes a function of MODEL as several models that run one after the other, each with
-the weights that it reads: FOLDER/NAME-1.mlmodelc, FOLDER/NAME-2.mlmodelc and so on. An
-output of one is the input of the same name of those after it. Each is a model as any
-other: zinc compiles, checks, proves and verifies it alone, and zinc run runs all of them.
+the weights that it reads: FOLDER/NAME-1.mlmodelc, FOLDER/NAME-2.mlmodelc and so on, or
+packages with --form mlpackage. An output of one is the input of the same name of those
+after it. Each is a model as any other: zinc compiles, checks, proves and verifies it
+alone, and zinc run runs all of them.
 
 The parts have about the same bytes of constants, and near those places cuts are where
 the fewest bytes cross. Only fp16, fp32 and int32 tensors of known shape cross, because
@@ -77,6 +79,7 @@ inputs and outputs of models have no other types. A state stays in one part.`,
 	}
 	f := cmd.Flags()
 	f.StringVarP(&c.out, "output", "o", "", "`FOLDER` to write the models to")
+	f.Var(newChoice(&c.form, "mlmodelc", "mlpackage"), "form", "form of the models: folders with MIL text, or packages")
 	f.IntVar(&c.parts, "parts", 0, "number of models (default as few as --max-weight-bytes allows)")
 	f.Var(&c.bytes, "max-weight-bytes", "limit of the constants of each model (default 3GiB, what a container has "+
 		"room for)")
@@ -114,7 +117,7 @@ func (c *splitCommand) run(ctx context.Context, path string) error {
 	out := splitJSON{}
 	var files []atomicfile.File
 	for i := range parts {
-		dir := filepath.Join(c.out, filename.Join(stem, fmt.Sprintf("-%d.mlmodelc", i+1), filename.Max))
+		dir := filepath.Join(c.out, filename.Join(stem, fmt.Sprintf("-%d.%s", i+1, c.form), filename.Max))
 		_, fs, err := reduce.Plan(parts[i].Program, dir)
 		if err != nil {
 			return err
