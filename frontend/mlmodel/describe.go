@@ -27,7 +27,8 @@ func Describe(p *ir.Program, tree *mil.Program) (*metadata.Model, *diag.List) {
 			x, fault := port(v)
 			x.Name = name
 			if fault != "" {
-				list.Errorf(tree.NameSpan(pos, name), codeSpec, "", "%s %s of function %s %s", word, name, f.Name, fault)
+				list.Errorf(tree.NameSpan(pos, name), codeSpec, "", "%s %s of function %s %s", word, name, f.Name,
+					fault)
 			} else if x.Elem == "" {
 				list.Warningf(tree.NameSpan(pos, name), codeSpec, "", "%s %s of function %s has elements of type %s; "+
 					"Core ML accepts %s", word, name, f.Name, v.Type.DType,

@@ -31,7 +31,8 @@ func TestDataIsReadBack(t *testing.T) {
 		}
 	}
 	for at, want := range map[int]string{
-		0: "the model is of type 503", 4: "the version of the file is [6 0 0]", 36: `of kind "heneric"`, 82: "truncated",
+		0: "the model is of type 503", 4: "the version of the file is [6 0 0]", 36: `of kind "heneric"`,
+		82: "truncated",
 	} {
 		wrong := bytes.Clone(b)
 		wrong[at]++
@@ -85,12 +86,16 @@ func TestKeysAreInTheOrderOfNSDictionary(t *testing.T) {
 	}
 }
 
+// blob is a reference to a weight file.
+const blob = `(BLOBFILE(path = string("@model_path/w.bin"), offset = uint64(64)))`
+
 const program = `program(1.3)
 {
     func main<ios17>(tensor<fp16, [?, 4]> a, tensor<int32, [2]> n) {
-            tensor<fp16, [4]> w = const()[val = tensor<fp16, [4]>(BLOBFILE(path = string("@model_path/w.bin"), offset = uint64(64)))];
+            tensor<fp16, [4]> w = const()[val = tensor<fp16, [4]>` + blob + `];
             tensor<fp16, [2]> lut = const()[val = tensor<fp16, [2]>([1, 2])];
-            tensor<fp16, [4]> v = constexpr_lut_to_dense()[indices = tensor<uint8, [1]>(BLOBFILE(path = string("@model_path/w.bin"), offset = uint64(192))), lut = tensor<fp16, [4]>([1, 2, 3, 4]), shape = tensor<uint32, [1]>([4])];
+            tensor<fp16, [4]> v = constexpr_lut_to_dense()[indices = tensor<uint8, [1]>` + blob + `,
+                lut = tensor<fp16, [4]>([1, 2, 3, 4]), shape = tensor<uint32, [1]>([4])];
             tensor<fp16, [?, 4]> b = add(x = a, y = w);
             tensor<fp16, [?, 4]> c = add(x = b, y = v);
             tensor<fp16, [?, 4]> d = relu(x = c);
@@ -130,14 +135,16 @@ func TestMetadataDescribesTheModel(t *testing.T) {
 		`"storagePrecision" : "Mixed (Float16, Palettized (2 bits))"`, `"computePrecision" : "Float16"`,
 		`"Ios17.add" : 2`, `"Ios16.relu" : 1`, `"Ios17.expandDims" : 1`, `"Ios16.constexprLutToDense" : 1`,
 		`"shapeFlexibility" : "1...8 × 4"`, `"shapeRange" : "[[1, 8], [4, 4]]"`,
-		`"formattedType" : "MultiArray (Float16 1 × 4)"`, `"formattedType" : "MultiArray (Float16)"`, `"isOptional" : "1"`,
+		`"formattedType" : "MultiArray (Float16 1 × 4)"`, `"formattedType" : "MultiArray (Float16)"`,
+		`"isOptional" : "1"`,
 		`"modelParameters" : [` + "\n\n    ]", `"macOS" : "14.0"`, `"specificationVersion" : 8`,
 	} {
 		if !bytes.Contains(b, []byte(want)) {
 			t.Errorf("no %s in\n%s", want, b)
 		}
 	}
-	if read, err := metadata.ParseJSON("metadata.json", b); err != nil || read.Functions[0].Inputs[0].Ranges[0][1] != 8 {
+	read, err := metadata.ParseJSON("metadata.json", b)
+	if err != nil || read.Functions[0].Inputs[0].Ranges[0][1] != 8 {
 		t.Errorf("read back: %+v, %v", read, err)
 	}
 	about.Functions[0].Predicted = "label"

@@ -95,8 +95,8 @@ func header(s string) string {
 	return strings.Join(kept, "")
 }
 
-// TestPairsAreEqual compares what is written with the compiled models of Apple's compiler. Its order of the entries that
-// users add to the metadata is random, and version 3304 wrote metadata.json in another order and without states.
+// TestPairsAreEqual compares what is written with the compiled models of Apple's compiler. Its order of the entries
+// that users add to the metadata is random, and version 3304 wrote metadata.json in another order and without states.
 func TestPairsAreEqual(t *testing.T) {
 	compiled, _ := filepath.Glob(filepath.Join(shareddir.Find(t), "pairs", "*.mlmodelc"))
 	if len(compiled) == 0 {

@@ -21,9 +21,9 @@ import (
 const defaultWeights = "weights/weight.bin"
 
 // Write writes a program so that package frontend opens path again. A path that ends in .mil is the text, with the
-// weight file beside it under the text's name and .weights.bin; one that ends in .mlpackage is a package; any other path
-// is a folder, made where it is missing, with model.mil and weights/weight.bin. Files are replaced together or not at
-// all. A weight file that the program has no use for is not written, and not removed.
+// weight file beside it under the text's name and .weights.bin; one that ends in .mlpackage is a package; any other
+// path is a folder, made where it is missing, with model.mil and weights/weight.bin. Files are replaced together or not
+// at all. A weight file that the program has no use for is not written, and not removed.
 func Write(ctx context.Context, p *ir.Program, path string) (*Text, error) {
 	t, files, err := Plan(p, path)
 	if err != nil {

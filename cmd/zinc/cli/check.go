@@ -131,7 +131,8 @@ which is compiled with the same flags.`,
 		"order of operations with --all and --cpu: program or time")
 	f.BoolVar(&c.advice, "advice", true, "look for changes that make the model faster")
 	f.StringVar(&c.apply, "apply", "", "write the model with the advised rewrite `NAME` applied, to --output")
-	f.StringVarP(&c.output, "output", "o", "", "`FILE.mil`, a package (.mlpackage) or another folder for the changed model")
+	f.StringVarP(&c.output, "output", "o", "",
+		"`FILE.mil`, a package (.mlpackage) or another folder for the changed model")
 	f.Int64Var(&c.work, "work", explain.DefaultWork,
 		"bound of the search for changes, in `UNITS` of which a processor does about 10^9 a second")
 	f.Uint64Var(&c.seed, "seed", firstSeed, "seed of the inputs that rewrites are run on")

@@ -112,8 +112,8 @@ func (c *convertCommand) compiler() (map[string]string, error) {
 	}
 	var info map[string]string
 	if err := json.Unmarshal(data, &info); err != nil {
-		return nil, fmt.Errorf(`--build-info %s: want a JSON object of texts, as in {"coremlc-version": "3500.32.1"}: %w`,
-			c.buildInfo, err)
+		return nil, fmt.Errorf("--build-info %s: want a JSON object of texts, as in "+
+			`{"coremlc-version": "3500.32.1"}: %w`, c.buildInfo, err)
 	}
 	return info, nil
 }

@@ -100,7 +100,8 @@ far is written after every pass that made it smaller, and on an interrupt or whe
 		"command, or built-in predicate, that decides whether a candidate is interesting (`CMD`)")
 	f.Var(newChoice(&c.interesting, "zero", "nonzero"), "interesting-exit",
 		"exit status of the command that means interesting")
-	f.StringVarP(&c.output, "output", "o", "reduced.mil", "`FILE.mil`, a package (.mlpackage) or another folder to write")
+	f.StringVarP(&c.output, "output", "o", "reduced.mil",
+		"`FILE.mil`, a package (.mlpackage) or another folder to write")
 	f.DurationVar(&c.timeout, "timeout", 5*time.Minute, "time limit of one run of the predicate, 0 for none")
 	f.IntVarP(&c.jobs, "jobs", "j", 0, "candidates to try at a time, 0 for one per processor")
 	f.IntVar(&c.maxRuns, "max-runs", 0, "maximum runs of the predicate, 0 for unlimited")
