@@ -35,12 +35,15 @@ PYTHON    ?= $(shell for p in python3 /usr/bin/python3; do $$p -c 'import numpy'
 # Test images that `make demo` shows.
 DIGITS    ?= 2 5 8
 
+GORELEASER  := github.com/goreleaser/goreleaser/v2@v2.15.1
+CYCLONEDX   := github.com/CycloneDX/cyclonedx-gomod/cmd/cyclonedx-gomod@v1.10.0
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.7.0
 EXAMPLE     := examples/digits
 
 .PHONY: help build man test test-short test-long platforms conformance conformance-engine corpus random nightly
 .PHONY: scaling exhaustive mutants operation pass bench performance browser-test picture demo
-.PHONY: wheel python-test lint style literals gofmt vet staticcheck fuzz-smoke fuzz-table hostile ci clean
+.PHONY: wheel python-test release-files snapshot
+.PHONY: lint style literals gofmt vet staticcheck fuzz-smoke fuzz-table hostile ci clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' Makefile
@@ -153,6 +156,22 @@ python-test: build ## test the Python package on bin/zinc (COREMLTOOLS names a c
 			$(PYTHON) -m pytest -q -rs -p no:cacheprovider && \
 		if $(PYTHON) -c 'import mypy' 2>/dev/null; then $(PYTHON) -m mypy --cache-dir=/dev/null; fi; \
 	fi
+
+release-files: build ## write the completions and the manual pages that a release has, to bin
+	@mkdir -p bin/completions && rm -rf bin/man1
+	@bin/zinc completion bash >bin/completions/zinc.bash
+	@bin/zinc completion zsh >bin/completions/_zinc
+	@bin/zinc completion fish >bin/completions/zinc.fish
+	@bin/zinc completion powershell >bin/completions/zinc.ps1
+	@bin/zinc man bin/man1
+
+snapshot: ## build the release of this commit to dist/release; the image only where a Docker engine runs
+	@GOBIN='$(CURDIR)/bin/tools' $(GO) install -trimpath $(CYCLONEDX)
+	@docker info >/dev/null 2>&1 || echo "snapshot: no Docker engine, so no image is built"
+	PATH="$(CURDIR)/bin/tools:$$PATH" \
+		ZINC_VERSION="$$(sed -n 's/^const Version = "\(.*\)"/\1/p' compile/compile.go)" \
+		$(GO) run $(GORELEASER) release --snapshot --clean --parallelism 2 \
+		$$(docker info >/dev/null 2>&1 || echo --skip=docker)
 
 MODEL ?= $(EXAMPLE)/digits.mlmodelc
 CHROMIUM ?= chromium
