@@ -9,4 +9,4 @@
 // rewrites the generated parts.
 package docs
 
-//go:generate go test -run "TestGenerated|TestReadmeCommands" -update .
+//go:generate go test -run "TestGenerated|TestSchemaIsGenerated|TestReadmeCommands" -update .

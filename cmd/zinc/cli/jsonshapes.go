@@ -56,6 +56,7 @@ var JSONShapes = []JSONShape{
 	{"zinc serve --json", "Where a machine is served. zinc explore --json prints where the page is.", servingJSON{}},
 	{"zinc top --json", "What a served machine does.", broker.Status{}},
 	{"zinc man FOLDER --json", "What was written.", manJSON{}},
+	{"zinc help --json", "The commands and their flags.", helpJSON{}},
 	{"zinc version --json", "The executable itself.", toolchain.Version{}},
 	{"zinc COMMAND --json 2>FILE", "What is wrong: errors are on standard error.", diag.Document{}},
 }

@@ -90,6 +90,7 @@ func newRoot(e *env) *cobra.Command {
 		Long:  "Environment variables:\n\n" + environmentText(),
 	})
 	e.setHelp(root)
+	e.addHelpJSON(root)
 	if e.completes {
 		completes(root)
 	}
