@@ -19,6 +19,7 @@ var pythonDocuments = []struct{ command, class string }{
 	{"zinc check MODEL --json", "CheckDocument"},
 	{"zinc verify MODEL --json", "VerifyDocument"},
 	{"zinc diff A B --json", "DiffDocument"},
+	{"zinc convert MODEL OUTPUT --json", "ConvertDocument"},
 	{"zinc COMMAND --json 2>FILE", "ErrorDocument"},
 }
 

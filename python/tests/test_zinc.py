@@ -128,6 +128,18 @@ def test_verify_and_diff(model: Path) -> None:
     assert other and other.a.target == "h13" and other.b.target == "h14" and other.changes
 
 
+def test_convert_keeps_the_model(model: Path, tmp_path: Path) -> None:
+    package = zinc.convert(model, tmp_path / "d.mlpackage")
+    assert package.path == str(tmp_path / "d.mlpackage") and len(package.files) > 2
+    zinc.convert(package.path, tmp_path / "d.mlmodelc")
+    assert (tmp_path / "d.mlmodelc" / "weights" / "weight.bin").read_bytes() == (
+        model / "weights" / "weight.bin"
+    ).read_bytes()
+    assert not zinc.diff(model, tmp_path / "d.mlmodelc", flags=["--level=placement,tasks"])
+    with pytest.raises(zinc.UsageError, match="ends in .mlpackage"):
+        zinc.convert(model, tmp_path / "d.onnx")
+
+
 def test_errors_have_place_and_hint(tmp_path: Path) -> None:
     wrong = tmp_path / "wrong.mil"
     wrong.write_text(

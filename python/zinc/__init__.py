@@ -13,7 +13,18 @@ hint. One process of zinc answers all calls.
 from importlib import metadata as _metadata
 
 from . import documents
-from ._commands import Compiled, Difference, Report, Verification, check, compile, diff, verify
+from ._commands import (
+    Compiled,
+    Converted,
+    Difference,
+    Report,
+    Verification,
+    check,
+    compile,
+    convert,
+    diff,
+    verify,
+)
 from ._model import Model, Port, State
 from ._session import Cancel, Progress, executable
 from .errors import Cancelled, InternalError, ModelError, SessionError, UsageError, ZincError
@@ -27,6 +38,7 @@ __all__ = [
     "Cancel",
     "Cancelled",
     "Compiled",
+    "Converted",
     "Difference",
     "InternalError",
     "Model",
@@ -41,6 +53,7 @@ __all__ = [
     "ZincError",
     "check",
     "compile",
+    "convert",
     "diff",
     "documents",
     "executable",

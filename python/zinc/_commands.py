@@ -1,4 +1,4 @@
-"""The commands: check, compile, verify, diff."""
+"""The commands: check, compile, verify, diff, convert."""
 
 from __future__ import annotations
 
@@ -100,6 +100,18 @@ class Difference(documents.DiffDocument):
 
     def __str__(self) -> str:
         return "no difference" if self.same else "\n".join(f"{c.level}: {c.subject} {c.kind}" for c in self.changes)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Converted(documents.ConvertDocument):
+    """A model in another form, and the files that were written."""
+
+    #: the path that the model was written to
+    path: str = _own("")
+    json: dict[str, Any] = _own(None)
+
+    def __str__(self) -> str:
+        return self.path
 
 
 def _flags(target: str | None, precision: str | None, function: str | None, shapes: Shapes | None) -> Iterator[str]:
@@ -210,3 +222,18 @@ def diff(
                 args = ["diff", first, second, *own, *_flags(target, None, None, None), *flags]
                 _, value = command(args, results=(0, 1), progress=progress, cancel=cancel)
     return decode(Difference, value, json=value)
+
+
+def convert(
+    model: ModelLike,
+    output: str | os.PathLike[str],
+    *,
+    flags: Sequence[str] = (),
+    progress: ProgressCallback | None = None,
+    cancel: Cancel | None = None,
+) -> Converted:
+    """Writes an ML program in the form that ``output`` ends in: ``.mlpackage``, ``.mlmodelc`` or ``.mil``."""
+    with path_of(model) as path:
+        args = ["convert", path, seen(output), *flags]
+        _, value = command(args, progress=progress, cancel=cancel)
+    return decode(Converted, value, path=os.fspath(output), json=value)

@@ -159,6 +159,14 @@ class DiffDocument:
 
 
 @dataclass(frozen=True, kw_only=True)
+class ConvertDocument:
+    """cli.convertJSON in docs/json.md."""
+
+    #: that were written, or would be without --dry-run
+    files: tuple[File, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
 class ErrorDocument:
     """diag.Document in docs/json.md."""
 
@@ -866,6 +874,16 @@ class Change:
     details: tuple[str, ...] = ()
     #: Effects are the differences at lower levels that this change caused
     effects: tuple[Change, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class File:
+    """cli.fileJSON in docs/json.md."""
+
+    #: of the file
+    path: str
+    #: size
+    bytes: int
 
 
 @dataclass(frozen=True, kw_only=True)
