@@ -23,6 +23,10 @@ func (b *builder) dynamicMatMuls(x, y, dst *view, tx, ty bool, e *epilogue) erro
 		// After the first kernel, as recorded.
 		transpose = sync.OnceFunc(func() { b.batchTransposeTo(y, image) })
 	}
+	if m := b.asGroups(x, image, dst); m != nil && !tx && !ty {
+		b.multiplyGroups(m, e, transpose)
+		return nil
+	}
 	for i := leading(dst) - 1; i >= 0 && !b.full(); i-- {
 		err := b.dynamicMatMul(x.matrix(dst, i), image.matrix(dst, i), dst.matrix(dst, i), tx, ty, input, e, transpose)
 		if err != nil {
@@ -441,6 +445,7 @@ type kernelRows struct {
 	off, step, size int64
 	pieces          int64 // rows of one core in each of several pieces, 0 for one piece
 	matrix          int64 // of several kernels: bytes of the tensor from matrix to matrix, 0 for one
+	group           int64 // of several kernels that one task reads: bytes from kernel to kernel
 }
 
 // directRows reads rows in place, one per core. The kernel DMA has no offset within 64 bytes, so rows that have one are

@@ -72,6 +72,10 @@ func (e *encoder) encode() {
 	e.neuralEngine()
 	e.tileResult()
 	e.set(td.LiveOuts, int(e.live))
+	if k := e.kernel; k != nil && k.rows != nil && e.t.GroupsMatrices {
+		e.size(td.KernelGroup, k.rows.group)
+		e.size(td.KernelBlock, k.rows.step<<log2up(int64(e.cores)))
+	}
 }
 
 func (e *encoder) set(f td.Field, v int) { e.to.Set(f, v) }

@@ -72,9 +72,14 @@ func (d *draft) moved() int64 {
 		bytes += tensor(&d.dst, out[axW], out[axH], out[axD], out[axC])
 	}
 	if d.kernel != nil && d.does(td.NEMultiply) { // tables do not count (case binary_real_div_1x64x8x8)
+		blocks := int64(1) // of one group (recorded products of eight and of four pairs of matrices on h14)
+		if r := d.kernel.rows; r != nil && r.group > 0 {
+			per := int64(d.cores) << d.kernel.ocgSize
+			blocks = (d.dst.ext[axC] + per - 1) / per
+		}
 		for _, l := range d.kernel.lanes(d.cores) {
 			if l.on {
-				bytes += l.size
+				bytes += l.size * blocks
 			}
 		}
 	}

@@ -53,6 +53,7 @@ type Table struct {
 	SmallRows         bool `doc:"a product of few rows works on all of them at a time"`
 	TimesCopies       bool `doc:"a copy of one channel is timed as a lookup of its elements in a table"`
 	WaitsForEngine    bool `doc:"the first neural task that fetches waits as for one before it"`
+	GroupsMatrices    bool `doc:"a task multiplies several pairs of live matrices as groups"`
 	WaitsForKernel    bool `doc:"the result of a product waits for the planar task that writes its kernel"`
 
 	// WidthSliceEnd and FlushesProducts are of the arithmetic that Arithmetic names.

@@ -53,7 +53,7 @@ var (
 		t.FoldsSmall, t.FoldsPasses, t.PadsByUnit, t.MarksSwapped = false, true, true, false
 		t.OverlapsSwapped, t.OverlapsBroadcast, t.OverlapsLaidOut, t.PairsForOne = true, true, true, true
 		t.LanesInPasses, t.SmallRows, t.TimesCopies = true, true, true
-		t.WaitsForEngine, t.WaitsForKernel = false, true
+		t.WaitsForEngine, t.WaitsForKernel, t.GroupsMatrices = false, true, true
 		t.MaxKernelW, t.MaxKernelH, t.MaxRowKernel = 16, 32, 16
 		t.SmallKernelW, t.SmallKernelH = 8, 16
 		t.MaxPool = 31
@@ -66,6 +66,7 @@ var (
 		t.Family, t.Subtype, t.Version, t.TD = A15, 6, 8, 0
 		t.ReduceTranspose = 384
 		t.OverlapsLaidOut = false // a product of 64 rows of h16
+		t.GroupsMatrices = false  // no product of live tensors is recorded
 		t.StreamForms = append([]string{"blockwise"}, H14.StreamForms...)
 		t.Programs, t.Kinds = 5, oneTask
 	})

@@ -204,7 +204,7 @@ func product(factors ...int64) int64 {
 func kernelBytes(t *td.Task) int64 {
 	n := int64(0)
 	for p := range t.LaneParts() {
-		n += p.To - p.From
+		n += p.Bytes
 	}
 	return n
 }

@@ -255,11 +255,12 @@ func (a *Access) OnChip(t *Task) (Access, bool) {
 }
 
 // Part is a range of bytes of the kernel buffer, starting at From, that a task reads for one coefficient lane or kernel
-// stream.
+// stream. A lane of a runtime kernel reads a piece for each group and block, with those of other lanes between them.
 type Part struct {
 	Index      int
 	Base, Size Field
 	From, To   int64
+	Bytes      int64 // of the pieces together
 }
 
 // KernelStreams is the number of streams of the kernel DMA in addition to its lanes: bias, post-scale, palette and
@@ -281,6 +282,9 @@ func (t *Task) LaneParts() iter.Seq[Part] {
 			}
 			p, base := t.part(i, CoeffBase, CoeffSize), int64(t.Get(KernelBase))
 			p.From, p.To = p.From+base, p.To+base
+			if t.Get(KernelBlock) > 0 && !t.pieces(&p) {
+				continue
+			}
 			if !yield(p) {
 				return
 			}
@@ -302,5 +306,20 @@ func (t *Task) StreamParts() iter.Seq[Part] {
 func (t *Task) part(i int, base, size Field) Part {
 	p := Part{Index: i, Base: base.At(i), Size: size.At(i), From: int64(t.Get(base.At(i)))}
 	p.To = p.From + int64(t.Get(p.Size))
+	p.Bytes = p.To - p.From
 	return p
+}
+
+// pieces extends the part of a lane of a runtime kernel to the pieces of all groups and blocks, and reports whether the
+// lane has outputs.
+func (t *Task) pieces(p *Part) bool {
+	lanes := int64(1) << t.Get(OCGSize)
+	rest := t.Extent(Cout) - int64(p.Index)*lanes
+	if rest <= 0 {
+		return false
+	}
+	groups, blocks := t.Extent(NumGroups), (rest-1)/(lanes<<t.Get(ActiveNE))+1
+	p.To += (groups-1)*int64(t.Get(KernelGroup)) + (blocks-1)*int64(t.Get(KernelBlock))
+	p.Bytes *= groups * blocks
+	return true
 }

@@ -93,6 +93,24 @@ func TestOutExtents(t *testing.T) {
 	}
 }
 
+// TestKernelPieces checks the lanes of a kernel that tasks have written: 20 outputs of two groups, two of each core.
+func TestKernelPieces(t *testing.T) {
+	x := New().SetBool(KernelOn, true).Set(OCGSize, 1).Set(ActiveNE, 2).Set(Cout, 20).Set(NumGroups, 2).
+		Set(KernelGroup, 0x1000).Set(KernelBlock, 0x400)
+	for i := range 4 {
+		x.SetBool(CoeffEn.At(i), true).Set(CoeffBase.At(i), 0x100*i).Set(CoeffSize.At(i), 0x100)
+	}
+	var got [][3]int64
+	for p := range x.LaneParts() {
+		got = append(got, [3]int64{p.From, p.To, p.Bytes})
+	}
+	// Ten pairs of outputs: the third round has two cores.
+	want := [][3]int64{{0, 0x1900, 0x600}, {0x100, 0x1a00, 0x600}, {0x200, 0x1700, 0x400}, {0x300, 0x1800, 0x400}}
+	if !slices.Equal(got, want) {
+		t.Errorf("the lanes read %#x, want %#x", got, want)
+	}
+}
+
 // TestKernelParts checks that only lanes and streams that are on are read.
 func TestKernelParts(t *testing.T) {
 	x := New().SetBool(CoeffEn.At(3), true).Set(CoeffBase.At(3), 0x400).Set(CoeffSize.At(3), 0xc0)
@@ -101,11 +119,11 @@ func TestKernelParts(t *testing.T) {
 		t.Errorf("without KernelOn the lanes read %+v", ps)
 	}
 	x.SetBool(KernelOn, true)
-	lane := Part{Index: 3, Base: CoeffBase.At(3), Size: CoeffSize.At(3), From: 0x400, To: 0x4c0}
+	lane := Part{Index: 3, Base: CoeffBase.At(3), Size: CoeffSize.At(3), From: 0x400, To: 0x4c0, Bytes: 0xc0}
 	if ps := slices.Collect(x.LaneParts()); len(ps) != 1 || ps[0] != lane {
 		t.Errorf("the lanes read %+v", ps)
 	}
-	stream := Part{Index: 2, Base: StreamBase.At(2), Size: StreamSize.At(2), To: 64}
+	stream := Part{Index: 2, Base: StreamBase.At(2), Size: StreamSize.At(2), To: 64, Bytes: 64}
 	if ps := slices.Collect(x.StreamParts()); len(ps) != 1 || ps[0] != stream {
 		t.Errorf("the streams read %+v", ps)
 	}

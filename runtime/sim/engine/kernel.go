@@ -31,6 +31,8 @@ type part[T any] struct {
 	pos  int
 	size int
 	book []T // codebook of palettized weights
+	// piece is the size of the part of one group and output group, of a kernel that has such pieces.
+	piece int
 }
 
 // name returns the name of the stream for faults.
@@ -87,6 +89,9 @@ type reader[T, R any] struct {
 	mask  bool // zero-skipping: the weights follow from the masks alone
 	slots int  // least lane slots of a zero-skipping cell
 	cap   int  // outputs of one core in an output group
+	// Of a kernel that tasks have written, bytes from the part of a group to that of the next one, and of an output
+	// group; the latter is 0 if parts have no pieces.
+	perGroup, perBlock int64
 	// blocks are what dense reads.
 	blocks []block[T]
 }
@@ -102,7 +107,8 @@ func (x *exec[T, R]) kernel(g *geometry) (*kernel[T], error) {
 	}()
 	*r = reader[T, R]{x: x, g: g, cores: 1 << t.Get(td.ActiveNE), out: &x.coefficients, bias: t.On(td.NEBias),
 		skip: t.On(td.SparseFmt), octet: td.KernelFormat(t.Get(td.KernelFmt)) == td.KernelInt8, slots: 2,
-		cap: 1 << t.Get(td.OCGSize), wide: x.num.values(true), blocks: r.blocks}
+		cap: 1 << t.Get(td.OCGSize), wide: x.num.values(true), blocks: r.blocks,
+		perGroup: int64(t.Get(td.KernelGroup)), perBlock: int64(t.Get(td.KernelBlock))}
 	if t.On(td.SmallSource) {
 		r.slots = 4
 	}
@@ -134,7 +140,7 @@ func (x *exec[T, R]) kernel(g *geometry) (*kernel[T], error) {
 	return r.out, r.planes(total)
 }
 
-// open binds the lanes in use and returns the sum of their bytes.
+// open binds the lanes in use and returns the sum of the bytes that they are in.
 func (r *reader[T, R]) open() (total int64, err error) {
 	t := r.x.t
 	if !t.On(td.KernelOn) {
@@ -144,6 +150,7 @@ func (r *reader[T, R]) open() (total int64, err error) {
 		return 0, badField(t, td.KBE0, "the coefficients name no buffer-access register")
 	}
 	bar := t.Int(td.KBase0)
+	r.x.ev.Kernel = 0
 	if t.Get(tableStream)&1 == 1 {
 		return r.openTable(bar)
 	}
@@ -154,14 +161,25 @@ func (r *reader[T, R]) open() (total int64, err error) {
 		p := &r.lanes[i]
 		p.lane, p.base = i, int64(t.Get(td.KernelBase))+int64(t.Get(td.CoeffBase.At(i)))
 		n := int64(t.Get(td.CoeffSize.At(i)))
+		p.piece = int(n)
+		moved := n
+		if r.perBlock > 0 {
+			rest := r.g.out[axC] - i*r.cap
+			if rest <= 0 {
+				continue // no outputs
+			}
+			groups, blocks := int64(r.g.out[axG]), int64((rest-1)/(r.cap*r.cores)+1)
+			moved *= groups * blocks
+			n += (groups-1)*r.perGroup + (blocks-1)*r.perBlock
+		}
 		if p.place, err = r.x.num.window(r.x.mem, p.name(), bar, p.base, n, false); err != nil {
 			return 0, err
 		}
 		p.size = int(n)
 		r.parts[i] = p
 		total += n
+		r.x.ev.Kernel += moved
 	}
-	r.x.ev.Kernel = total
 	return total, nil
 }
 
@@ -273,6 +291,9 @@ func (r *reader[T, R]) planes(total int64) error {
 // group.
 func (r *reader[T, R]) group(j int) error {
 	g, n := r.g, r.cores
+	if r.perBlock > 0 {
+		return r.pieces(j)
+	}
 	for start, first := 0, true; start < g.out[axC]; first = false {
 		rem := g.out[axC] - start
 		per := rem / n
@@ -305,6 +326,31 @@ func (r *reader[T, R]) group(j int) error {
 				p.align()
 			}
 		}
+	}
+	return nil
+}
+
+// pieces finds the pieces of one group of a kernel that tasks have written: of each output group, as many outputs of
+// each core as are left.
+func (r *reader[T, R]) pieces(j int) error {
+	g := r.g
+	if r.bias || r.skip || r.octet || r.bits > 0 {
+		return badField(r.x.t, td.KernelBlock, "a kernel in pieces has coefficients of two bytes each and no biases")
+	}
+	for first := 0; first < g.out[axC]; first += r.cap {
+		c, group := first/r.cap%r.cores, first/(r.cap*r.cores)
+		p, err := r.core(c)
+		if err != nil {
+			return err
+		}
+		if need := 2 * r.cap * g.red; need > p.piece {
+			return badField(r.x.t, td.CoeffSize.At(c), fmt.Sprintf("%d outputs of %d terms take %d bytes", r.cap, g.red,
+				need))
+		}
+		r.blocks = append(r.blocks, block[T]{
+			p: p, at: int(int64(j)*r.perGroup + int64(group)*r.perBlock), first: j*g.out[axC] + first, lanes: r.cap,
+			outs: min(r.cap, g.out[axC]-first),
+		})
 	}
 	return nil
 }
@@ -346,6 +392,7 @@ func (r *reader[T, R]) plane(p *part[T], first, lanes int) error {
 		at:    at,
 		first: first,
 		lanes: lanes,
+		outs:  lanes,
 	})
 	return nil
 }
@@ -355,6 +402,7 @@ type block[T any] struct {
 	p            *part[T]
 	at           int
 	first, lanes int
+	outs         int // of the lanes, in use
 }
 
 // blockInputs is the number of inputs whose coefficients are read at a time, so that they stay in the first-level
@@ -374,9 +422,15 @@ func (r *reader[T, R]) dense() error {
 			}
 			for k := 0; k < red; k += blockInputs {
 				n := min(blockInputs, red-k)
-				v := buf.v[:n*b.lanes]
-				r.x.num.readFP16(v, b.p.place, b.at+2*k*b.lanes, 2, true)
-				r.x.num.transpose(r.out.w[b.first*red+k:], red, v, b.lanes)
+				v := buf.v[:n*b.outs]
+				if b.outs == b.lanes {
+					r.x.num.readFP16(v, b.p.place, b.at+2*k*b.lanes, 2, true)
+				} else { // no task has written the other lanes
+					for i := range n {
+						r.x.num.readFP16(v[i*b.outs:][:b.outs], b.p.place, b.at+2*(k+i)*b.lanes, 2, true)
+					}
+				}
+				r.x.num.transpose(r.out.w[b.first*red+k:], red, v, b.outs)
 			}
 		}
 	})
