@@ -212,7 +212,7 @@ func (s *Source) matches(name string) error {
 		}
 		if len(described) != len(f.Params) {
 			s.Close() // only read from
-			return fmt.Errorf("%s: %s of function %s described, but it has %d", name,
+			return fmt.Errorf("%s: %s described for function %s, which has %d", name,
 				diag.Count(len(described), "input is", "inputs are"), f.Name, len(f.Params))
 		}
 	}

@@ -266,7 +266,18 @@ func FuzzModel(f *testing.F) {
 		if m.Program == nil {
 			return
 		}
-		textOf(t, m.Program)
+		text := textOf(t, m.Program)
+		out, err := Encode(m)
+		if err != nil {
+			return // of what a text can say and a specification cannot
+		}
+		again, err := decode(out)
+		if err != nil {
+			t.Fatalf("what was written is not read: %v", err)
+		}
+		if got := textOf(t, again.Program); got != text {
+			t.Fatalf("the text is, after it was written,\n%s\nwant\n%s", got, text)
+		}
 	})
 }
 
