@@ -3,6 +3,7 @@ package cli
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -10,6 +11,7 @@ import (
 	"github.com/zinc-compiler/zinc/internal/shareddir"
 	"github.com/zinc-compiler/zinc/internal/test/addition"
 	"github.com/zinc-compiler/zinc/internal/testform"
+	"github.com/zinc-compiler/zinc/target"
 )
 
 // smallModels of the corpus and of the converted packages are compiled, run, verified and proved in the usual form of
@@ -116,5 +118,31 @@ func TestContainersOfLaterTargets(t *testing.T) {
 	s, out, msg := call(t, "diff", paths[1], paths[2])
 	if s != 1 || !strings.Contains(out, "CPU subtype: 7 -> 9") {
 		t.Errorf("diff: status %d\n%s%s", s, out, msg)
+	}
+}
+
+// TestModelsRunOnLaterTargets compiles models for h15 to h18, which leaves operations without recorded programs to the
+// CPU. What is on the engine has no hazards, agrees with the reference, and is proved.
+func TestModelsRunOnLaterTargets(t *testing.T) {
+	shared := shareddir.Find(t)
+	for _, name := range testform.Of(smallModels[:2], smallModels, smallModels) {
+		for _, on := range []string{"h15", "h16", "h17", "h18"} {
+			t.Run(on+"/"+name, func(t *testing.T) {
+				if !slices.Contains(target.Compiled(), on) {
+					t.Skip("zinc writes no programs for the target")
+				}
+				model := filepath.Join(shared, filepath.FromSlash(name))
+				if strings.HasPrefix(name, "corpus/") && filepath.Ext(name) == "" {
+					model = filepath.Join(shareddir.WithWeights(t, shared, model), "model.mil")
+				}
+				pair, _ := outputs(t, model, on)
+				for _, args := range [][]string{{"dump", "--hazards", pair}, {"prove", pair, model, "-t", on},
+					{"verify", model, "-t", on, "--seed", "2"}} {
+					if s, out, msg := call(t, args...); s != statusOK {
+						t.Errorf("zinc %v: status %d\n%s%s", args, s, out, msg)
+					}
+				}
+			})
+		}
 	}
 }
