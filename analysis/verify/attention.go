@@ -16,12 +16,12 @@ func attended(s *statement, ts []interp.Tensor) ([]*enclosure, error) {
 		return modelled(ts, s.unknown), nil
 	}
 	p := parts{statement: s}
-	scores := p.do(ir.OpMatMul, in32(q.t), in32(k.t), ir.ParamX, ir.ParamY, flag(ir.ParamTransposeY, true))
+	scores := p.do(ir.OpMatMul, s.memory.in32(q.t), s.memory.in32(k.t), ir.ParamX, ir.ParamY, flag(ir.ParamTransposeY, true))
 	if p.err != nil {
 		return nil, p.err
 	}
 	factor := 1 / math.Sqrt(float64(q.t.Type.Shape[q.t.Type.Rank()-1]))
-	scaled := mapped(scores, func(_ int, x float32) float32 { return float32(factor * float64(x)) })
+	scaled := s.memory.mapped(scores, func(_ int, x float32) float32 { return float32(factor * float64(x)) })
 	masked := scaled
 	switch {
 	case mask == nil:
@@ -30,7 +30,7 @@ func attended(s *statement, ts []interp.Tensor) ([]*enclosure, error) {
 			Type: ir.Scalar(ir.FP32), Const: ir.ConstFloat(ir.FP32, math.Inf(-1)),
 		}})
 	default:
-		masked = p.do(ir.OpAdd, scaled, in32(mask.t), ir.ParamX, ir.ParamY)
+		masked = p.do(ir.OpAdd, scaled, s.memory.in32(mask.t), ir.ParamX, ir.ParamY)
 	}
 	if p.err != nil {
 		return nil, p.err
@@ -53,12 +53,12 @@ func attended(s *statement, ts []interp.Tensor) ([]*enclosure, error) {
 		return enclosuresOf(ts, true), err
 	}
 	r := out[0].radius()
-	y := p.do(ir.OpMatMul, like(shares[0], r), mapped(v.t, func(_ int, x float32) float32 { return float32(abs(x)) }),
+	y := p.do(ir.OpMatMul, like(shares[0], r), s.memory.mapped(v.t, func(_ int, x float32) float32 { return float32(abs(x)) }),
 		ir.ParamX, ir.ParamY)
 	if p.err != nil {
 		return nil, p.err
 	}
-	return []*enclosure{errs(ts[0], y.View32())}, nil
+	return []*enclosure{s.memory.errs(ts[0], y.View32())}, nil
 }
 
 // argument is an argument of an operation.

@@ -216,9 +216,9 @@ func more32(part float64) float32 { return up(part*(1+fuzz) + fuzz/2) }
 
 // errs returns the enclosure of t whose element i errs by at most r[i] and a few roundings. Elements of t that are not
 // finite are their own ends. The lower ends take the memory of r.
-func errs(t interp.Tensor, r []float32) *enclosure {
+func (m *memory) errs(t interp.Tensor, r []float32) *enclosure {
 	v := t.View32()
-	s := &enclosure{t: t, lo: r, hi: make([]float32, len(v))}
+	s := &enclosure{t: t, lo: r, hi: m.floats(len(v))}
 	los, his := s.lo[:len(v)], s.hi[:len(v)]
 	const magnitude = 0x7fffffff
 	top := uint32(0)
@@ -253,21 +253,41 @@ func (s *enclosure) wide() bool {
 	return !(width <= 2*most)
 }
 
-// include sets the ends to others, extended to values; one that is NaN leaves no limit.
+// include sets the ends to others, extended to values.
 func (s *enclosure) include(ends [2][]float32, vs []float32) {
 	lo, hi, least, greatest := s.lo[:len(vs)], s.hi[:len(vs)], ends[0][:len(vs)], ends[1][:len(vs)]
 	for i, v := range vs {
-		switch a, b := least[i], greatest[i]; {
-		case v >= a && v <= b:
+		lo[i], hi[i] = extended(least[i], greatest[i], v)
+	}
+}
+
+// extended returns the ends a and b, extended to v; one that is NaN leaves no limit.
+func extended(a, b, v float32) (lo, hi float32) {
+	switch {
+	case v >= a && v <= b:
+		return a, b
+	case v > b && a == a:
+		return a, v
+	case v < a && b == b:
+		return v, b
+	case v != v:
+		return float32(math.Inf(-1)), float32(math.Inf(1))
+	}
+	return min(a, v), max(b, v) // an end is NaN
+}
+
+// between sets the ends to values, extended to two others each.
+func (s *enclosure) between(vs, one, two []float32) {
+	lo, hi, one, two := s.lo[:len(vs)], s.hi[:len(vs)], one[:len(vs)], two[:len(vs)]
+	for i, v := range vs {
+		switch a, b := one[i], two[i]; { // in most cases they are on both sides
+		case a < v && v < b:
 			lo[i], hi[i] = a, b
-		case v > b && a == a:
-			lo[i], hi[i] = a, v
-		case v < a && b == b:
-			lo[i], hi[i] = v, b
-		case v != v:
-			lo[i], hi[i] = float32(math.Inf(-1)), float32(math.Inf(1))
-		default: // an end is NaN
-			lo[i], hi[i] = min(a, v), max(b, v)
+		case b < v && v < a:
+			lo[i], hi[i] = b, a
+		default:
+			low, high := extended(v, v, a)
+			lo[i], hi[i] = extended(low, high, b)
 		}
 	}
 }
@@ -289,7 +309,7 @@ func (s *enclosure) limit() {
 		if s.lo == nil && !s.unknown {
 			s.lo, s.hi = s.t.Floats32(), s.t.Floats32()
 		}
-		s.t = mapped(s.t, func(_ int, y float32) float32 {
+		s.t = heap.mapped(s.t, func(_ int, y float32) float32 {
 			if over(y) {
 				return float32(roundFP16(y))
 			}
@@ -348,7 +368,7 @@ func (s *enclosure) overflow(limit float32) {
 // magnitudes returns the largest magnitude of each element.
 func (s *enclosure) magnitudes() interp.Tensor {
 	r := s.radius()
-	return mapped(s.t, func(i int, x float32) float32 {
+	return heap.mapped(s.t, func(i int, x float32) float32 {
 		if r == nil {
 			return float32(abs(x))
 		}

@@ -23,9 +23,9 @@ func readInfinities(args map[*ir.Value]*enclosure) map[*ir.Value]*enclosure {
 			continue
 		}
 		b := *a
-		b.t, b.top = mapped(a.t, number), 0
+		b.t, b.top = heap.mapped(a.t, number), 0
 		if a.lo != nil {
-			b.lo, b.hi = mapped(like(a.t, a.lo), number).Floats32(), mapped(like(a.t, a.hi), number).Floats32()
+			b.lo, b.hi = heap.mapped(like(a.t, a.lo), number).Floats32(), heap.mapped(like(a.t, a.hi), number).Floats32()
 		}
 		out[v] = &b
 	}

@@ -14,28 +14,11 @@ type kernels struct {
 	ctx     context.Context
 	opset   string
 	workers int
+	memory  *memory // of the numbers of a piece; nil for what the machine allocates
 }
 
 // computedInFP32 reports whether numbers of the element type are computed in fp32: fp16 and bf16.
 func computedInFP32(d ir.DType) bool { return d == ir.FP16 || d == ir.BF16 }
-
-// in32 returns a tensor of floats in fp32, other tensors unchanged.
-func in32(t interp.Tensor) interp.Tensor {
-	if t.Type.Kind != ir.Tensor || !computedInFP32(t.Type.DType) {
-		return t
-	}
-	return interp.Share32(t.Type.Shape, t.Floats32())
-}
-
-// mapped returns a tensor of t's shape with the numbers f(i, t[i]) in fp32.
-func mapped(t interp.Tensor, f func(i int, x float32) float32) interp.Tensor {
-	vs := t.View32()
-	return interp.Make32(t.Type.Shape, func(out []float32) {
-		for i, x := range vs {
-			out[i] = f(i, x)
-		}
-	})
-}
 
 // like returns a tensor with the shape and type of t (fp32 for narrower floats) and the elements vs, which must not be
 // written while it is in use.
@@ -115,7 +98,7 @@ func (k *kernels) wide(op *ir.Op, with map[*ir.Value]interp.Tensor) ([]interp.Te
 				return nil, err
 			}
 		}
-		return []interp.Tensor{mapped(t, func(_ int, x float32) float32 { return x })}, nil
+		return []interp.Tensor{k.memory.mapped(t, func(_ int, x float32) float32 { return x })}, nil
 	}
 	c := *op
 	c.Args, c.Results = make([][]*ir.Value, len(op.Args)), make([]*ir.Value, len(op.Results))
@@ -140,7 +123,7 @@ func (k *kernels) wide(op *ir.Op, with map[*ir.Value]interp.Tensor) ([]interp.Te
 				if !ok {
 					t = interp.FromConst(v.Const)
 				}
-				t = in32(t)
+				t = k.memory.in32(t)
 				n = &ir.Value{Name: fmt.Sprintf("operand%d", len(made)), Type: t.Type}
 				made[v], in[n.Name] = n, t
 				f.Body.Params = append(f.Body.Params, n)
@@ -181,7 +164,11 @@ func (k *kernels) results(op *ir.Op, args map[*ir.Value]*enclosure) ([]*enclosur
 // run runs a function and returns its outputs in order. It sets the states, unless they are nil.
 func (k *kernels) run(f *ir.Func, in map[string]interp.Tensor, mode numerics.Mode,
 	states map[string]interp.Tensor) ([]interp.Tensor, error) {
-	out, err := interp.Run(k.ctx, f, in, interp.Options{Numerics: mode, Workers: k.workers, States: states})
+	o := interp.Options{Numerics: mode, Workers: k.workers, States: states}
+	if k.memory != nil {
+		o.Memory = k.memory.floats
+	}
+	out, err := interp.Run(k.ctx, f, in, o)
 	if err != nil {
 		return nil, err
 	}

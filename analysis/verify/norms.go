@@ -49,7 +49,7 @@ func softmax(s *statement, ts []interp.Tensor) ([]*enclosure, error) {
 		return enclosuresOf(ts, true), nil
 	}
 	table, eng, elems := s.relative(), s.onEngine(), ts[0].Elems()
-	n := lane{v: x.numbers(), r: x.radius(), y: ts[0].View32(), lo: make([]float32, elems), hi: make([]float32, elems),
+	n := lane{v: x.numbers(), r: x.radius(), y: ts[0].View32(), lo: s.memory.floats(elems), hi: s.memory.floats(elems),
 		table: table, eng: eng, sum: s.sum + s.constants}
 	n.size, n.step = int(x.t.Type.Shape[axis]), int(product64(x.t.Type.Shape[axis+1:]))
 	n.least, n.greatest = make([]float64, n.size), make([]float64, n.size)
@@ -248,7 +248,7 @@ func batchNorm(s *statement, ts []interp.Tensor) ([]*enclosure, error) {
 		if v == nil {
 			return
 		}
-		with[v] = mapped(s.of(v).t, func(_ int, y float32) float32 { return up(f(float64(y))) })
+		with[v] = s.memory.mapped(s.of(v).t, func(_ int, y float32) float32 { return up(f(float64(y))) })
 	}
 	change(ir.ParamMean, func(y float64) float64 { return -part * math.Abs(y) })
 	change(ir.ParamGamma, math.Abs)

@@ -182,7 +182,8 @@ func delay(e *encloser, k *kernels, op *ir.Op, args map[*ir.Value]*enclosure) (*
 			}
 			continue
 		}
-		w.axis, w.least = min(w.axis, a.late.rows.axis), max(w.least, a.late.rows.least)
+		w.axis = min(w.axis, a.late.rows.axis)
+		w.least = max(w.least, a.late.rows.least*op.Results[0].Type.Elems()/v.Type.Elems())
 	}
 	if w.axis < 0 || len(w.cut(op.Results[0].Type.Shape)) < 2 {
 		for _, a := range args {
@@ -269,14 +270,14 @@ func (l *late) operand(v *ir.Value, r region) region {
 }
 
 // piece computes a region of the result, without errors if bare is set.
-func (l *late) piece(r region, bare bool) (*enclosure, error) {
-	op, args, err := l.statement(r, bare)
+func (l *late) piece(r region, bare bool, m *memory) (*enclosure, error) {
+	op, args, err := l.statement(r, bare, m)
 	if err != nil {
 		return nil, err
 	}
 	if l.e == nil {
 		k := *l.k
-		k.workers = 1
+		k.workers, k.memory = 1, m
 		ts, err := k.wide(op, (&statement{op: op, args: args}).middles())
 		if err != nil {
 			return nil, err
@@ -284,7 +285,7 @@ func (l *late) piece(r region, bare bool) (*enclosure, error) {
 		return enclosuresOf(ts, false)[0], nil
 	}
 	e := *l.e
-	e.workers, e.bare = 1, bare
+	e.workers, e.bare, e.memory = 1, bare, m
 	e.tables = func(*ir.Op) []lower.TableUse { return l.e.tables(l.op) }
 	out, err := e.results(op, args)
 	if err == nil && l.keep {
@@ -327,8 +328,8 @@ func (s *enclosure) middle() (*enclosure, error) {
 }
 
 // statement returns the operation that computes a region of the result, and its operands, without errors if bare is
-// set.
-func (l *late) statement(r region, bare bool) (*ir.Op, map[*ir.Value]*enclosure, error) {
+// set. Its numbers are in m.
+func (l *late) statement(r region, bare bool, m *memory) (*ir.Op, map[*ir.Value]*enclosure, error) {
 	op, args, made := *l.op, map[*ir.Value]*enclosure{}, map[*ir.Value]*ir.Value{}
 	op.Args = make([][]*ir.Value, len(l.op.Args))
 	y := l.op.Results[0]
@@ -346,7 +347,7 @@ func (l *late) statement(r region, bare bool) (*ir.Op, map[*ir.Value]*enclosure,
 				part = &ir.Value{Name: v.Name, Type: t.Type, Const: t.Const()}
 			default:
 				at := l.operand(v, r)
-				a, err := l.args[v].part(at, bare)
+				a, err := l.args[v].part(at, bare, m)
 				if err != nil {
 					return nil, nil, err
 				}
@@ -368,11 +369,11 @@ func sliced(t interp.Tensor, r region) interp.Tensor {
 }
 
 // part returns a region of a value, 16-bit floats in fp32, without errors if bare is set.
-func (s *enclosure) part(r region, bare bool) (*enclosure, error) {
+func (s *enclosure) part(r region, bare bool, m *memory) (*enclosure, error) {
 	if s.late != nil {
-		return s.late.piece(r, bare)
+		return s.late.piece(r, bare, m)
 	}
-	out := &enclosure{t: in32(sliced(s.t, r)), unknown: s.unknown, mayNaN: s.mayNaN}
+	out := &enclosure{t: m.in32(sliced(s.t, r)), unknown: s.unknown, mayNaN: s.mayNaN}
 	if s.lo != nil && !bare {
 		from := int(r.first(s.t.Type.Shape))
 		to := from + out.t.Elems()
@@ -382,6 +383,7 @@ func (s *enclosure) part(r region, bare bool) (*enclosure, error) {
 }
 
 // pieces calls f with every piece of a late result, without errors if bare is set, in no order, each on one goroutine.
+// The numbers of a piece are the next one's memory.
 func (l *late) pieces(bare bool, f func(i int, r region, s *enclosure)) error {
 	regions := l.rows.cut(l.op.Results[0].Type.Shape)
 	workers := l.k.workers
@@ -393,8 +395,11 @@ func (l *late) pieces(bare bool, f func(i int, r region, s *enclosure)) error {
 	var wg sync.WaitGroup
 	for range min(workers, len(regions)) {
 		wg.Go(func() {
+			m := memories.Get().(*memory)
+			defer memories.Put(m)
 			for i := int(next.Add(1)) - 1; i < len(regions); i = int(next.Add(1)) - 1 {
-				s, err := l.piece(regions[i], bare)
+				m.again()
+				s, err := l.piece(regions[i], bare, m)
 				if errs[i] = err; err != nil {
 					return
 				}

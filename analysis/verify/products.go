@@ -39,7 +39,7 @@ func (s *statement) terms(t interp.Tensor) (x, y []float32) {
 		m := s.middles()
 		m[s.op.Arg(other)] = zero
 		if v := s.op.Arg(p); v == s.op.Arg(other) {
-			return in32(s.of(v).t).Floats32()
+			return s.memory.in32(s.of(v).t).Floats32()
 		}
 		ts, err := s.wide(s.op, m)
 		if err != nil || ts[0].Elems() != t.Elems() {
@@ -181,19 +181,18 @@ func (s *statement) errorBound(a *enclosure, part float64) interp.Tensor {
 		small = numerics.MinNormalFP16
 	}
 	vs := a.numbers()
-	return interp.Make32(a.t.Type.Shape, func(out []float32) {
-		out = out[:len(vs)]
-		for i, x := range vs {
-			y, e := float32(math.Abs(float64(x))), float32(0)
-			if r != nil {
-				e = r[i]
-			}
-			if y-e < small {
-				e = up(float64(e) + min(float64(y)+float64(e), numerics.MinNormalFP16))
-			}
-			out[i] = float32(p*(y+e)) + e
+	out := s.memory.floats(len(vs))
+	for i, x := range vs {
+		y, e := float32(math.Abs(float64(x))), float32(0)
+		if r != nil {
+			e = r[i]
 		}
-	})
+		if y-e < small {
+			e = up(float64(e) + min(float64(y)+float64(e), numerics.MinNormalFP16))
+		}
+		out[i] = float32(p*(y+e)) + e
+	}
+	return interp.Share32(a.t.Type.Shape, out)
 }
 
 // dot is the rule of sums of products with a weight or of two operands. With the errors e and f of factors a and b,
@@ -217,13 +216,13 @@ func dot(s *statement, ts []interp.Tensor) ([]*enclosure, error) {
 	part := s.sum + s.constants + float64(s.count(x, w, ts[0]))*0x1p-23
 	b := s.of(w)
 	weight := s.errorBound(&enclosure{t: b.t, lo: b.lo, hi: b.hi}, 0) // its error alone
-	e := weight.Floats32()                                            // mayLose writes to it
+	e := s.memory.copied(weight)                                      // mayLose writes to it
 	s.mayLose(e, w)
 	with := map[*ir.Value]interp.Tensor{x: s.errorBound(s.of(x), part)}
 	if x == w {
 		return enclosuresOf(ts, true), nil
 	}
-	with[w] = mapped(b.t, func(i int, y float32) float32 { return up(abs(y) + float64(e[i])*(1+1/part)) })
+	with[w] = s.memory.mapped(b.t, func(i int, y float32) float32 { return up(abs(y) + float64(e[i])*(1+1/part)) })
 	if v := s.op.Arg(ir.ParamBias); v != nil {
 		with[v] = s.errorBound(s.of(v), s.sum+s.constants) // one more term
 	}
@@ -232,7 +231,7 @@ func dot(s *statement, ts []interp.Tensor) ([]*enclosure, error) {
 		return nil, err
 	}
 	r := rs[0].View32()
-	out := errs(ts[0], r)
+	out := s.memory.errs(ts[0], r)
 	if s.flush && s.mayBeEngine(w) {
 		out.overflow(numerics.MACLimit)
 	}
@@ -311,7 +310,7 @@ func total(s *statement, ts []interp.Tensor) ([]*enclosure, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := errs(ts[0], rs[0].View32())
+	out := s.memory.errs(ts[0], rs[0].View32())
 	if s.fixed && s.isEngine() {
 		terms := termUnits * float64(s.of(x).t.Type.Elems()) / max(1, float64(ts[0].Elems()))
 		out.widen(func(int, float64) float64 { return terms })

@@ -68,7 +68,11 @@ func (s *statement) between(ts []interp.Tensor, operands ...map[*ir.Value]interp
 	out := make([]*enclosure, len(ts))
 	for i, t := range ts {
 		v := t.View32()
-		out[i] = &enclosure{t: t, lo: make([]float32, len(v)), hi: make([]float32, len(v))}
+		out[i] = &enclosure{t: t, lo: s.memory.floats(len(v)), hi: s.memory.floats(len(v))}
+		if len(ends) == 2 {
+			out[i].between(v, ends[0][i].View32(), ends[1][i].View32())
+			continue
+		}
 		from := [2][]float32{v, v}
 		for _, e := range ends {
 			out[i].include(from, e[i].View32())

@@ -233,7 +233,12 @@ func (c *call) buffer(n int) []float32 {
 		c.fail("cannot allocate %d elements", n)
 		return nil
 	}
-	return make([]float32, n)
+	if c.r.opt.Memory == nil {
+		return make([]float32, n)
+	}
+	vs := c.r.opt.Memory(n)
+	clear(vs)
+	return vs
 }
 
 // bytes returns zeroed memory for a tensor, nil after an error.

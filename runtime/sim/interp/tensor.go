@@ -85,6 +85,9 @@ func (t Tensor) Floats32() []float32 {
 	return out
 }
 
+// Read32 sets out, which has room for all elements, to Floats32.
+func (t Tensor) Read32(out []float32) { unpackFloats(out, t) }
+
 // Ints returns all elements as integers; floats truncate towards zero.
 func (t Tensor) Ints() []int64 {
 	out := make([]int64, max(0, t.Elems()))
