@@ -17,7 +17,7 @@ const (
 	// them, and more than maxGarbage only within a heap of roomyHeap.
 	minGarbage = 16
 	maxGarbage = 72
-	roomyHeap  = 320
+	roomyHeap  = 400
 	// answerGarbage is how much the work between two calls of Rest may leave: several times what an edit of a model of
 	// 1,200 operations does.
 	answerGarbage = 128
