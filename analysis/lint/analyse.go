@@ -307,18 +307,22 @@ func (f *function) Constant(v *ir.Value) *ir.Const {
 		return k
 	}
 	f.folded.Set(v, nil)
-	op := *v.Def
-	if op.Def.Fold == nil || len(op.Blocks) > 0 {
+	if v.Def.Def.Fold == nil || len(v.Def.Blocks) > 0 {
 		return nil
 	}
+	for _, list := range v.Def.Args {
+		for _, w := range list {
+			if f.Constant(w) == nil {
+				return nil
+			}
+		}
+	}
+	op := *v.Def // a copy, of constants
 	op.Args = slices.Clone(op.Args)
 	for i, list := range op.Args {
 		op.Args[i] = slices.Clone(list)
 		for j, w := range list {
 			k := f.Constant(w)
-			if k == nil {
-				return nil
-			}
 			op.Args[i][j] = &ir.Value{Name: w.Name, Type: k.Type, Const: k}
 		}
 	}

@@ -78,6 +78,9 @@ func (f *Function) later(g *Group) int {
 // causes returns for each operation the first operation it depends on whose result is repaired; none for others.
 func (a *analysis) causes() map[*ir.Op]*ir.Op {
 	out := map[*ir.Op]*ir.Op{}
+	if len(a.repaired) == 0 {
+		return out
+	}
 	from := map[*ir.Value]*ir.Op{}
 	for _, op := range a.ops {
 		var first *ir.Op
@@ -127,8 +130,10 @@ func roots(a *analysis, files []string, findings []*Finding) []*Root {
 			}
 			count[root]++
 		}
-		for _, r := range op.Results {
-			from[r] = root
+		if root != nil {
+			for _, r := range op.Results {
+				from[r] = root
+			}
 		}
 	}
 	out := []*Root{}
