@@ -40,7 +40,7 @@ const (
 
 // measurements is how often a row is measured before it fails. Other work on the machine makes a run take longer, never
 // shorter, so the least of each size counts.
-const measurements = 2
+const measurements = 3
 
 // A growth is a family of models of any size.
 type growth struct {
