@@ -313,18 +313,21 @@ func placeReference(s *State) {
 	if s.Reference == nil {
 		return
 	}
-	computed := map[string]string{} // rules, by result
-	for _, op := range s.Func.Body.Ops {
+	refused := map[string]*ir.Op{} // by result
+	for _, op := range s.Reference.Body.Ops {
 		for _, v := range op.Results {
-			if op.Place.Unit == ir.Engine {
-				computed[v.Name] = op.Place.Rule
+			if op.Place.Unit == ir.CPU {
+				refused[v.Name] = op
 			}
 		}
 	}
-	for _, op := range s.Reference.Body.Ops {
+	if len(refused) == 0 {
+		return
+	}
+	for _, op := range s.Func.Body.Ops {
 		for _, v := range op.Results {
-			if rule, ok := computed[v.Name]; ok && op.Place.Unit == ir.CPU {
-				op.Place = ir.Place{Unit: ir.Engine, Rule: rule}
+			if of := refused[v.Name]; of != nil && of.Place.Unit == ir.CPU && op.Place.Unit == ir.Engine {
+				of.Place = ir.Place{Unit: ir.Engine, Rule: op.Place.Rule}
 			}
 		}
 	}

@@ -99,10 +99,14 @@ func takeResult(op *ir.Op, old *ir.Value) {
 	op.Results[0] = old
 }
 
-// uses counts the uses of every value in a function's blocks, including nested ones.
+// uses counts the uses of every value in a function's blocks, including nested ones, that is no constant.
 func uses(f *ir.Func) *ir.ValueMap[int] {
 	n := ir.NewValueMap[int](ir.Number(f.Body))
-	eachUse(f.Body, func(v *ir.Value) { n.Set(v, n.Get(v)+1) })
+	eachUse(f.Body, func(v *ir.Value) {
+		if !v.IsConst() {
+			n.Set(v, n.Get(v)+1)
+		}
+	})
 	return n
 }
 

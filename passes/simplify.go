@@ -99,7 +99,11 @@ func dropDeadCode(s *State) error {
 			live = live || n.Get(v) > 0
 		}
 		if !live {
-			op.Operands(func(_ *ir.Param, v *ir.Value) { n.Set(v, n.Get(v)-1) })
+			op.Operands(func(_ *ir.Param, v *ir.Value) {
+				if !v.IsConst() {
+					n.Set(v, n.Get(v)-1)
+				}
+			})
 			continue
 		}
 		kept = append(kept, op)
