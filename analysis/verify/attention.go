@@ -16,7 +16,8 @@ func attended(s *statement, ts []interp.Tensor) ([]*enclosure, error) {
 		return modelled(ts, s.unknown), nil
 	}
 	p := parts{statement: s}
-	scores := p.do(ir.OpMatMul, s.memory.in32(q.t), s.memory.in32(k.t), ir.ParamX, ir.ParamY, flag(ir.ParamTransposeY, true))
+	scores := p.do(ir.OpMatMul, s.memory.in32(q.t), s.memory.in32(k.t), ir.ParamX, ir.ParamY,
+		flag(ir.ParamTransposeY, true))
 	if p.err != nil {
 		return nil, p.err
 	}
@@ -53,8 +54,8 @@ func attended(s *statement, ts []interp.Tensor) ([]*enclosure, error) {
 		return enclosuresOf(ts, true), err
 	}
 	r := out[0].radius()
-	y := p.do(ir.OpMatMul, like(shares[0], r), s.memory.mapped(v.t, func(_ int, x float32) float32 { return float32(abs(x)) }),
-		ir.ParamX, ir.ParamY)
+	sizes := s.memory.mapped(v.t, func(_ int, x float32) float32 { return float32(abs(x)) })
+	y := p.do(ir.OpMatMul, like(shares[0], r), sizes, ir.ParamX, ir.ParamY)
 	if p.err != nil {
 		return nil, p.err
 	}

@@ -25,7 +25,8 @@ func readInfinities(args map[*ir.Value]*enclosure) map[*ir.Value]*enclosure {
 		b := *a
 		b.t, b.top = heap.mapped(a.t, number), 0
 		if a.lo != nil {
-			b.lo, b.hi = heap.mapped(like(a.t, a.lo), number).Floats32(), heap.mapped(like(a.t, a.hi), number).Floats32()
+			b.lo = heap.mapped(like(a.t, a.lo), number).Floats32()
+			b.hi = heap.mapped(like(a.t, a.hi), number).Floats32()
 		}
 		out[v] = &b
 	}

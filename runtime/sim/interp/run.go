@@ -31,8 +31,8 @@ type Options struct {
 	// without error, after it.
 	States map[string]Tensor
 
-	// Memory returns memory for n numbers, which it does not clear: of results and of what a kernel computes on the way.
-	// nil allocates it. It is called by one goroutine at a time.
+	// Memory returns memory for n numbers, which it does not clear: of results and of what a kernel computes on the
+	// way. nil allocates it. It is called by one goroutine at a time.
 	Memory func(n int) []float32
 
 	Progress func(done, total int)                   // after every operation of the outermost block
