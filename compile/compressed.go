@@ -1,19 +1,23 @@
 package compile
 
 import (
+	"cmp"
 	"fmt"
-	"strings"
+	"slices"
 
 	"github.com/zinc-compiler/zinc/ir"
+	"github.com/zinc-compiler/zinc/lower"
+	"github.com/zinc-compiler/zinc/target"
 )
 
 // CompressedInfo says what became of a constant that the model stores in compressed form.
 type CompressedInfo struct {
-	Name     string `json:"name"`           // name of the constant
-	Line     int32  `json:"line,omitempty"` // line of the statement, from 1
-	Form     string `json:"form"`           // how the model stores it
-	Stored   int64  `json:"stored_bytes"`   // in the model: values, tables, masks, scales
-	Streamed int64  `json:"streamed_bytes"` // sent to the engine, 0 when the engine does not read it
+	Name     string `json:"name"`              // name of the constant
+	Line     int32  `json:"line,omitempty"`    // line of the statement, from 1
+	Form     string `json:"form"`              // how the model stores it
+	Stored   int64  `json:"stored_bytes"`      // in the model: values, tables, masks, scales
+	Streamed int64  `json:"streamed_bytes"`    // sent to the engine, 0 when the engine does not read it
+	Streams  bool   `json:"streams,omitempty"` // the engine reads it compressed
 	// CouldStream says that the target's hardware accepts the form as it is stored.
 	CouldStream bool   `json:"could_stream"`
 	Why         string `json:"why"` // why the engine reads it in this form
@@ -24,14 +28,10 @@ const coefficientBytes = 2
 
 // compressed fills in the report's compressed constants.
 func (u *unit) compressed() {
-	units := map[*ir.Value]ir.Unit{}
+	readers := map[*ir.Value][]*ir.Op{}
 	for _, st := range u.state.Steps {
 		for _, op := range st.Ops {
-			op.Reads(func(v *ir.Value) {
-				if units[v] != ir.Engine {
-					units[v] = op.Place.Unit
-				}
-			})
+			op.Reads(func(v *ir.Value) { readers[v] = append(readers[v], op) })
 		}
 	}
 	result := map[*ir.Value]bool{}
@@ -44,21 +44,27 @@ func (u *unit) compressed() {
 			Name: c.Name, Line: c.Pos.Line, Form: c.Form, Stored: c.Stored,
 			CouldStream: c.Stream != "" && t.Streams(c.Stream),
 		}
-		used, returned := false, false
+		used, returned, dense := false, false, ""
 		for _, v := range c.Values {
-			unit, ok := units[v]
-			used, returned = used || ok, returned || result[v]
-			if unit == ir.Engine {
-				info.Streamed += max(v.Type.Elems(), 0) * coefficientBytes
+			bytes, why := int64(0), ""
+			for _, op := range readers[v] {
+				used = true
+				if op.Place.Unit == ir.Engine && bytes == 0 {
+					bytes, why = lower.Packed(t, op, v)
+					info.Streams = info.Streams || bytes > 0
+					bytes = cmp.Or(bytes, max(v.Type.Elems(), 0)*coefficientBytes)
+				}
 			}
-		}
-		takes := fmt.Sprintf("%s streams only %s", t.Name, strings.Join(t.StreamForms, ", "))
-		if info.CouldStream {
-			takes = fmt.Sprintf("%s could stream %s, zinc writes dense fp16 coefficients only", t.Name, c.Stream)
+			info.Streamed += bytes
+			dense = cmp.Or(dense, why)
+			returned = returned || result[v]
 		}
 		switch {
+		case info.Streams:
+			info.CouldStream = true
+			info.Why = "streamed as indices and a codebook, in an order that is modelled"
 		case info.Streamed > 0:
-			info.Why = "dense: " + takes
+			info.Why = "dense: " + cmp.Or(dense, folds(t, c.Stream))
 		case used:
 			info.Why = "dense: the CPU reads it"
 		case returned:
@@ -68,4 +74,30 @@ func (u *unit) compressed() {
 		}
 		u.rep.Compressed = append(u.rep.Compressed, info)
 	}
+}
+
+// folds says why the engine of a target reads a form of constants as fp16 numbers.
+func folds(t *target.Table, form string) string {
+	switch {
+	case form == "":
+		return "the engine reads fp16 numbers"
+	case !t.Streams(form):
+		i := slices.IndexFunc(target.All, func(t *target.Table) bool { return t.Streams(form) })
+		if i < 0 {
+			return fmt.Sprintf("%s folds on every target", form)
+		}
+		return fmt.Sprintf("%s folds on %s; it streams from %s on", form, chips(t), chips(target.All[i]))
+	case lower.Writes(form):
+		return "passes computed other values from it"
+	}
+	return fmt.Sprintf("%s could stream %s, zinc writes dense fp16 coefficients only", t.Name, form)
+}
+
+// chips returns the name of a target with that of the first computer's chip that runs its programs.
+func chips(t *target.Table) string {
+	i := slices.IndexFunc(target.Chips, func(c target.Chip) bool { return c.Target == t.Name && c.Name[0] == 'M' })
+	if i < 0 {
+		return t.Name
+	}
+	return fmt.Sprintf("%s (%s)", t.Name, target.Chips[i].Name)
 }

@@ -10,8 +10,10 @@ import (
 // times estimates the engine's work on a target.
 func times(on *target.Table) *lower.Estimator {
 	return &lower.Estimator{
-		Task:      func(t *td.Task) int64 { return int64(cost.Estimate(t, on).Time) },
-		Constants: func(bytes int64) int64 { return int64(cost.Coefficients(bytes, on)) },
+		Task: func(t *td.Task) int64 { return int64(cost.Estimate(t, on).Time) },
+		Constants: func(bytes, expanded int64) int64 {
+			return int64(cost.Coefficients(bytes, expanded, on))
+		},
 	}
 }
 

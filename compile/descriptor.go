@@ -384,7 +384,7 @@ func (c *chain) call(name string, ops []*ir.Op, inputs, outputs []*ir.Value) err
 	c.flush()
 	fn := &ir.Func{Name: name, Opset: c.u.state.Func.Opset, Body: &ir.Block{Params: inputs, Ops: ops, Outputs: outputs}}
 	var text bytes.Buffer
-	var data ir.Data
+	data := ir.Data{Plain: true}
 	if c.d.to == whole { // reports have nothing of the text
 		err := ir.PrintTo(&text, &ir.Program{
 			Version: c.u.state.Program.Version,

@@ -11,6 +11,7 @@ import (
 	"github.com/zinc-compiler/zinc/compile/cost"
 	"github.com/zinc-compiler/zinc/emit/e5"
 	"github.com/zinc-compiler/zinc/ir"
+	"github.com/zinc-compiler/zinc/lower"
 	"github.com/zinc-compiler/zinc/lower/td"
 	"github.com/zinc-compiler/zinc/target"
 )
@@ -30,8 +31,7 @@ type Estimate struct {
 	Known  string       `json:"known_error,omitempty"`     // error of the model of cost, as known from measurements
 	// Coefficients of products that DMA reads as fp16.
 	DenseBytes int64 `json:"dense_weight_bytes,omitempty"`
-	// What the call would take less with these in the compressed forms that the target's hardware reads. zinc writes
-	// none of them.
+	// What the call would take less with these in the compressed forms that the target's hardware reads.
 	Forms []FormTime `json:"compressed_forms,omitempty"`
 
 	apart cost.PartTimes // of tasks whose estimates have a band of their own
@@ -39,8 +39,10 @@ type Estimate struct {
 
 // FormTime is what a compressed form of all dense coefficients would save.
 type FormTime struct {
-	Form  string    `json:"form"`     // of cost.Forms
-	Saves cost.Time `json:"saves_us"` // less time of a call
+	Form    string    `json:"form"`              // of cost.Forms
+	Saves   cost.Time `json:"saves_us"`          // less time of a call
+	// Written is set if zinc writes weights that the model stores in the form as they are stored.
+	Written bool `json:"written,omitempty"`
 }
 
 // forms adds what compressed forms would save in a task.
@@ -49,7 +51,7 @@ func (e *Estimate) forms(t *cost.Task, tab *target.Table) {
 	o := Estimate{}
 	for i := range cost.Forms {
 		if f := &cost.Forms[i]; tab.Streams(f.Name) {
-			o.Forms = append(o.Forms, FormTime{f.Name, t.Saves(f, tab)})
+			o.Forms = append(o.Forms, FormTime{f.Name, t.Saves(f, tab), lower.Writes(f.Name)})
 		}
 	}
 	e.mergeForms(&o)
@@ -58,7 +60,7 @@ func (e *Estimate) forms(t *cost.Task, tab *target.Table) {
 func (e *Estimate) mergeForms(o *Estimate) {
 	for i, f := range o.Forms {
 		if i == len(e.Forms) {
-			e.Forms = append(e.Forms, FormTime{Form: f.Form})
+			e.Forms = append(e.Forms, FormTime{Form: f.Form, Written: f.Written})
 		}
 		e.Forms[i].Saves += f.Saves
 	}

@@ -22,6 +22,7 @@ type Const struct {
 	Stored bool
 	// Assumed is not nil if the values are unknown and Data was assumed. It returns others of a type.
 	Assumed func(t DType, bytes int) []byte
+	Packing *Packing // nil for values that are stored one by one
 }
 
 // NewConst returns a constant, or an error if data does not have the type's size.
@@ -144,7 +145,8 @@ func (c *Const) Floats() []float64 {
 func (c *Const) ScaleRows(factor func(row int64) float64) *Const {
 	rows := c.Type.Shape[0]
 	if c.Assumed != nil && c.Type.DType.IsFloat() && moderate(rows, factor) {
-		return &Const{Type: c.Type, Data: c.Assumed(c.Type.DType, len(c.Data)), Assumed: c.Assumed}
+		product := &Const{Type: c.Type, Data: c.Assumed(c.Type.DType, len(c.Data)), Assumed: c.Assumed}
+		return c.packScaled(product, factor)
 	}
 	data := make([]byte, len(c.Data))
 	workers := int64(1)
@@ -160,7 +162,20 @@ func (c *Const) ScaleRows(factor func(row int64) float64) *Const {
 		})
 	}
 	g.Wait()
-	return &Const{Type: c.Type, Data: data}
+	return c.packScaled(&Const{Type: c.Type, Data: data}, factor)
+}
+
+// packScaled gives the product of ScaleRows its packing: with one factor for all rows, that of the constant, scaled.
+func (c *Const) packScaled(product *Const, factor func(row int64) float64) *Const {
+	return product.PackedBy(c, func(entries *Const) *Const {
+		first := math.Float64bits(factor(0))
+		for row := range c.Type.Shape[0] {
+			if math.Float64bits(factor(row)) != first {
+				return nil
+			}
+		}
+		return entries.ScaleRows(factor)
+	})
 }
 
 // moderate reports whether all factors leave numbers of fp16 from 0.25 to 1 normal.

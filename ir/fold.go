@@ -57,7 +57,30 @@ func AssumedWeight(op *Op) *Const {
 	if data == nil {
 		return nil
 	}
-	return &Const{Type: t, Data: data, Assumed: of}
+	c := &Const{Type: t, Data: data, Assumed: of}
+	if lut := op.Arg(ParamLUT); lut != nil {
+		if entry, n := codebook(op); n > 0 {
+			c.Packing = newPacking(entry, of(entry, int(entry.Bytes(n))))
+		}
+	} else if op.Arg(ParamScale) == nil || op.Arg(ParamScale).Type.Elems() == 1 {
+		c.PackedBy(packedOperand(op), func(entries *Const) *Const {
+			e := &Const{Type: entries.Type.WithDType(t.DType)}
+			e.Data = of(t.DType, int(e.Type.Bytes()))
+			return e
+		})
+	}
+	return c
+}
+
+// packedOperand returns the operand of a compressed weight whose values have a packing.
+func packedOperand(op *Op) *Const {
+	found := &Const{}
+	op.Operands(func(_ *Param, v *Value) {
+		if v.Const.Packing != nil {
+			found = v.Const
+		}
+	})
+	return found
 }
 
 // resultType returns the type of the only result, if its size is known and a whole number of bytes.

@@ -36,7 +36,19 @@ func foldAffine(op *Op) ([]*Const, error) {
 			}
 		}
 	})
-	return folded(t, data)
+	out := &Const{Type: t, Data: data}
+	return []*Const{out.PackedBy(q, func(entries *Const) *Const {
+		if scale.Elems() != 1 || zero.Elems() != 1 {
+			return nil
+		}
+		e := &Const{Type: entries.Type.WithDType(t.DType)}
+		e.Data = make([]byte, e.Type.Bytes())
+		r, w := reader(entries), writer(t.DType, e.Data)
+		for i := range int(e.Elems()) {
+			w(i, float32(r(i)-z(0))*s(0))
+		}
+		return e
+	})}, nil
 }
 
 func foldConstexprCast(op *Op) ([]*Const, error) {
@@ -93,7 +105,18 @@ func foldLUT16(op *Op) ([]*Const, error) {
 			putEntry(data, lut.Data, size, i, at(i))
 		}
 	})
-	return folded(t, data)
+	return []*Const{{Type: t, Data: data, Packing: newPacking(t.DType, lut.Data)}}, nil
+}
+
+// codebook returns the type of the entries of a lookup's only table, which are numbers and no vectors; 0 entries of
+// several tables.
+func codebook(op *Op) (t DType, entries int64) {
+	lut := op.Arg(ParamLUT).Type
+	n := lut.Elems()
+	if op.Def.ParamIndex(ParamShape) < 0 && n != lut.Shape[max(lut.Rank()-2, 0)] {
+		n = 0
+	}
+	return lut.DType, n
 }
 
 // ones counts the set bits among the first n bits of a mask.
@@ -243,9 +266,19 @@ func foldBlockwise(op *Op) ([]*Const, error) {
 	if !ok {
 		return nil, nil
 	}
-	data := make([]byte, t.Bytes())
-	scaleBlocks(op, t, data, reader(op.Arg(ParamData).Const))
-	return folded(t, data)
+	return []*Const{scaled(op, t, op.Arg(ParamData).Const)}, nil
+}
+
+// scaled returns scale (x - offset) as a constant of type t.
+func scaled(op *Op, t Type, x *Const) *Const {
+	out := &Const{Type: t, Data: make([]byte, t.Bytes())}
+	scaleBlocks(op, t, out.Data, reader(x))
+	return out.PackedBy(x, func(entries *Const) *Const {
+		if op.Arg(ParamScale).Type.Elems() != 1 {
+			return nil
+		}
+		return scaled(op, entries.Type.WithDType(t.DType), entries)
+	})
 }
 
 func foldSparseBlockwise(op *Op) ([]*Const, error) {
@@ -317,7 +350,11 @@ func lookUp(op *Op, idxType Type, idx []byte) (*Const, error) {
 			}
 		}
 	})
-	return &Const{Type: t, Data: data}, nil
+	out := &Const{Type: t, Data: data}
+	if of, n := codebook(op); n > 0 {
+		out.Packing = newPacking(of, lut.Data)
+	}
+	return out, nil
 }
 
 func foldLUT18(op *Op) ([]*Const, error) {

@@ -184,7 +184,8 @@ func castTo(c *Const, to DType) ([]*Const, error) {
 			putInt(to, data, i, c.Int(int64(i)))
 		}
 	}
-	return folded(t, data)
+	out := &Const{Type: t, Data: data}
+	return []*Const{out.PackedBy(c, func(entries *Const) *Const { return only(castTo(entries, to)) })}, nil
 }
 
 func foldCast(op *Op) ([]*Const, error) {

@@ -281,7 +281,7 @@ func joinForms() (out forms) {
 		&OpDef{Operation: OpSplit,
 			Params: params(in(ParamX, clsSmallB), intP(ParamNumSplits).opt(), intP(ParamSplitSizes).opt(),
 				intP(ParamAxis)),
-			Infer: inferSplit, Fold: foldSplit},
+			Infer: inferSplit, Fold: moving(foldSplit)},
 		&OpDef{Operation: OpTile,
 			Params: params(in(ParamX, clsNumB), in(ParamReps, clsInt32)), Infer: inferTile, Fold: foldTile},
 		&OpDef{Operation: OpPad,

@@ -268,7 +268,7 @@ func reshapeForms() (out forms) {
 
 	reshape := &OpDef{Operation: OpReshape,
 		Params: params(in(ParamX, clsNumB), in(ParamShape, clsInt32).rank(1, 1)), Infer: inferReshape(false),
-		Fold: foldReinterpret}
+		Fold: moving(foldReinterpret)}
 	out.add(reshape, reshape.since("ios17", func(d *OpDef) {
 		later(d)
 		d.Infer = inferReshape(true)
@@ -276,21 +276,23 @@ func reshapeForms() (out forms) {
 	}))
 	for _, d := range []*OpDef{
 		{Operation: OpExpandDims,
-			Params: params(in(ParamX, clsNumB), intP(ParamAxes)), Infer: inferExpandDims, Fold: foldReinterpret},
+			Params: params(in(ParamX, clsNumB), intP(ParamAxes)), Infer: inferExpandDims,
+			Fold: moving(foldReinterpret)},
 		{Operation: OpSqueeze,
-			Params: params(in(ParamX, clsNumB), intP(ParamAxes).opt()), Infer: inferSqueeze, Fold: foldReinterpret},
+			Params: params(in(ParamX, clsNumB), intP(ParamAxes).opt()), Infer: inferSqueeze,
+			Fold: moving(foldReinterpret)},
 		{Operation: OpTranspose,
-			Params: params(in(ParamX, clsNumB), intP(ParamPerm)), Infer: inferTranspose, Fold: foldTranspose},
+			Params: params(in(ParamX, clsNumB), intP(ParamPerm)), Infer: inferTranspose, Fold: moving(foldTranspose)},
 	} {
 		out.add(d, d.since("ios17", later))
 	}
 	out.add(&OpDef{Operation: OpFlatten2D,
 		Params: params(in(ParamX, clsNumB), intP(ParamAxis).or(int64(1))), Infer: inferFlatten2D,
-		Fold: foldReinterpret})
+		Fold: moving(foldReinterpret)})
 	like := &OpDef{Operation: OpReshapeLike, Since: "ios16",
 		Params: params(in(ParamX, clsNumB), in(ParamRefTensors, clsElem).many(), in(ParamBegins, clsInt32).many(),
 			in(ParamEnds, clsInt32).many(), in(ParamEndMasks, clsBool).many()),
-		Infer: inferReshapeLike, Fold: foldReinterpret}
+		Infer: inferReshapeLike, Fold: moving(foldReinterpret)}
 	out.add(like, like.since("ios17", later))
 	return out
 }

@@ -258,11 +258,11 @@ func sliceForms() (out forms) {
 	byIndex := &OpDef{Operation: OpSliceByIndex,
 		Params: params(in(ParamX, clsNumB), in(ParamBegin, clsInt32), in(ParamEnd, clsInt32), intP(ParamStride).opt(),
 			boolVec(ParamBeginMask), boolVec(ParamEndMask), boolVec(ParamSqueezeMask)),
-		Infer: inferSlice, Fold: foldSlice}
+		Infer: inferSlice, Fold: moving(foldSlice)}
 	out.add(byIndex, byIndex.since("ios17", later))
 	bySize := &OpDef{Operation: OpSliceBySize,
 		Params: params(in(ParamX, clsNumB), in(ParamBegin, clsInt32), in(ParamSize, clsInt32)), Infer: inferSlice,
-		Fold: foldSlice}
+		Fold: moving(foldSlice)}
 	out.add(bySize, bySize.since("ios17", later))
 
 	update := byIndex.since("ios18", func(d *OpDef) {

@@ -72,6 +72,7 @@ type (
 		Blob *textBlob `parser:"(  'blob' @@"`
 		Hex  *string   `parser:" | 'hex' @String"`
 		List *textList `parser:" | @@ )"`
+		Book *string   `parser:"('palette' @String)?"`
 		From string    `parser:"('from' @String)?"`
 		Loc  *textLoc  `parser:"@@?"`
 	}

@@ -15,6 +15,7 @@ import (
 type Data struct {
 	Parts [][]byte // in order, each followed by zeros up to dataAlign
 	Share bool     // store constants that share memory once
+	Plain bool     // leave out the packing of constants, which only lowering reads
 
 	size  int64
 	known map[*byte]window // with Share, by first byte
@@ -244,6 +245,9 @@ func (p *printer) constant(v *Value) {
 		enc := hex.NewEncoder(p.w)
 		enc.Write(c.Data)
 		p.put(`"`)
+	}
+	if c.Packing != nil && c.Assumed == nil && (p.data == nil || !p.data.Plain) {
+		p.put(` palette "`, hex.EncodeToString(c.Packing.Codebook), `"`)
 	}
 	if c.Blob != "" {
 		p.put(" from ", strconv.Quote(c.Blob))

@@ -227,6 +227,24 @@ func (r *resolver) constant(t *textConst) {
 	if int64(len(c.Data)) != want {
 		fail(t.Pos, "constant of type %s needs %d bytes, has %d", ct, want, len(c.Data))
 	}
+	if t.Book != nil {
+		r.palette(t, c, *t.Book)
+	}
+}
+
+// palette gives a constant the codebook that the text has.
+func (r *resolver) palette(t *textConst, c *Const, text string) {
+	b, err := hex.DecodeString(text)
+	if err != nil {
+		fail(t.Pos, "invalid hexadecimal bytes: %v", err)
+	}
+	if c.Packing = newPacking(c.Type.DType, b); c.Packing == nil {
+		fail(t.Pos, "a codebook of %d bytes: want 2^n elements of %s, n from 1 to %d", len(b), c.Type.DType,
+			maxIndexBits)
+	}
+	if !c.Packing.packs(c) {
+		fail(t.Pos, "a value of the constant is not in its codebook")
+	}
 }
 
 // appendNumber appends a number that the type represents exactly.

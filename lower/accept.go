@@ -25,10 +25,11 @@ type Acceptor struct {
 	live     map[*ir.Value]int // its operands that are not constants
 }
 
-// An Estimator estimates times in nanoseconds: of a task, and of loading constants of a size.
+// An Estimator estimates times in nanoseconds: of a task, and of loading constants of a size, among them indices of
+// palettes that take a number of bytes when they are expanded.
 type Estimator struct {
 	Task      func(t *td.Task) int64
-	Constants func(bytes int64) int64
+	Constants func(bytes, expanded int64) int64
 }
 
 type verdict struct {
@@ -94,6 +95,9 @@ func (c *Acceptor) sign(op *ir.Op) (held []*ir.Const) {
 	key := appendText(appendText(c.key[:0], op.Def.Name), op.Def.Since)
 	op.Operands(func(p *ir.Param, v *ir.Value) {
 		key = appendType(appendText(key, string(p.Name)), v.Type)
+		if v.Const != nil && v.Const.Packing != nil {
+			key = appendNumber(append(key, '~'), int64(len(v.Const.Packing.Codebook)))
+		}
 		switch k := v.Const; {
 		case k == nil:
 			n, ok := c.live[v]

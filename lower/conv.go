@@ -134,7 +134,7 @@ func lowerConv(b *builder, op *ir.Op, x *view) error {
 	wt := op.Arg(ir.ParamWeight)
 	k := &weights.Kernel{
 		Out: int(wt.Type.Shape[0]), In: int(wt.Type.Shape[1] * g.groups), KH: int(g.kh), KW: int(g.kw),
-		Groups: int(g.groups), W: wt.Const.Data, Table: e.lut(),
+		Groups: int(g.groups), W: wt.Const.Data, Table: e.lut(), Book: b.palette(wt.Const),
 	}
 	if !b.trial {
 		k.W = dilated(op)
@@ -242,7 +242,7 @@ func (b *builder) convolveColumns(x, dst *view, k *weights.Kernel, g *convGeomet
 	w := g.window()
 	switch {
 	case k.Groups == 1:
-		slices, skip, err := cut(k, g, pixels)
+		slices, skip, err := b.cut(k, g, pixels)
 		if err != nil {
 			return err
 		}
@@ -284,14 +284,14 @@ func (b *builder) convolveColumns(x, dst *view, k *weights.Kernel, g *convGeomet
 }
 
 // cut divides the outputs of a dense kernel into tasks, and reports whether those read it without its zeros.
-func cut(k *weights.Kernel, g *convGeometry, pixels int) (slices []weights.Slice, skip bool, err error) {
+func (b *builder) cut(k *weights.Kernel, g *convGeometry, pixels int) (slices []weights.Slice, skip bool, err error) {
 	w := g.window()
 	if skips(&w, k) {
 		if slices, err = weights.CutSkipping(k, pixels); err != nil || slices != nil {
 			return slices, true, err
 		}
 	}
-	slices, err = weights.Cut(k.Out, k.Red(), k.Bias != nil, pixels)
+	slices, err = k.Cut(pixels, b.t.KernelStream)
 	return slices, false, err
 }
 
@@ -299,14 +299,10 @@ func cut(k *weights.Kernel, g *convGeometry, pixels int) (slices []weights.Slice
 // resident together.
 func (b *builder) groupedConv(x, dst *view, k *weights.Kernel, g *convGeometry, e *epilogue, pixels int) error {
 	ing, outg := k.In/k.Groups, k.Out/k.Groups
-	rows := k.Red()
-	if k.Bias != nil {
-		rows++
-	}
-	perGroup := align(int64(max(1, outg/int(b.t.Cores)+1)*rows*2), 64)
+	perGroup := align(int64(k.PlaneBytes(max(1, outg/int(b.t.Cores)+1))), 64)
 	run := k.Groups
-	if pixels > b.t.StreamPixels {
-		run = int(max(1, min(int64(k.Groups), b.t.KernelBytes/perGroup)))
+	if most := b.kernelMemory(k, pixels); perGroup*int64(run) > most {
+		run = int(max(1, most/perGroup))
 		tasks := (k.Groups + run - 1) / run
 		run = (k.Groups + tasks - 1) / tasks
 	}
@@ -352,7 +348,7 @@ func (b *builder) groupedConv(x, dst *view, k *weights.Kernel, g *convGeometry, 
 func (b *builder) loadedForGroups(x *view, k *weights.Kernel, g *convGeometry, pixels int) (*view, error) {
 	one := *k
 	one.Groups, one.In, one.Out = 1, k.In/k.Groups, k.Out/k.Groups
-	slices, _, err := cut(&one, g, pixels)
+	slices, _, err := b.cut(&one, g, pixels)
 	row := x.dims[1]*align(x.w()*elemBytes, b.t.L2Granule) + maxRowPad(b.t)
 	if err != nil || len(slices) == 1 || x.dims[2] == 1 || x.inter > 1 || x.pix != 0 ||
 		2*x.dims[2]*row > b.t.L2Bytes-l2Reserve {

@@ -460,8 +460,12 @@ func (e *encoder) neuralEngine() {
 	case floats:
 		put(e, td.KernelFmt, td.KernelFP16)
 	}
-	e.flag(td.PalettizedEn, k.masks)
-	e.set(td.PalettizeBits, either(k.masks, 1, td.NoPaletteBits))
+	indexBits := k.bits
+	if k.masks {
+		indexBits = 1
+	}
+	e.flag(td.PalettizedEn, indexBits > 0)
+	e.set(td.PalettizeBits, either(indexBits > 0, indexBits, td.NoPaletteBits))
 	e.flag(td.SparseFmt, k.skip || k.masks)
 	e.flag(td.SparseBinary, k.masks)
 	e.flag(td.PlanarNext, e.deps.planarNext)

@@ -77,7 +77,7 @@ func (b *builder) streamParts(d *draft, p weights.Plan, k *weights.Kernel, pack 
 // reads points the draft's cores at their parts of a kernel.
 func (d *draft) reads(p weights.Plan, k *weights.Kernel, parts weights.Parts) {
 	d.cores = p.Cores
-	d.kernel = &kernelUse{parts: &parts, ocgSize: p.OCGSize, bias: k.Bias != nil}
+	d.kernel = &kernelUse{parts: &parts, ocgSize: p.OCGSize, bias: k.Bias != nil, bits: k.Book.Bits()}
 }
 
 // skips reports whether a kernel is stored without its zeros: with stride 2 both ways and without a table (recorded, in

@@ -60,11 +60,12 @@ func lowerLinear(b *builder, op *ir.Op) error {
 	w := op.Arg(ir.ParamWeight)
 	k := &weights.Kernel{
 		Out: int(w.Type.Shape[0]), In: int(w.Type.Shape[1]), KH: 1, KW: 1, Groups: 1, W: w.Const.Data, Table: e.lut(),
+		Book: b.palette(w.Const),
 	}
 	if bias := op.Arg(ir.ParamBias); bias != nil {
 		v := broadcastBias(constHalves(bias.Const), k.Out)
 		x := op.Arg(ir.ParamX).Type
-		saves, err := rowCuts(k, x.Elems()/x.Shape[x.Rank()-1])
+		saves, err := b.rowCuts(k, x.Elems()/x.Shape[x.Rank()-1])
 		if err != nil {
 			return err
 		}
@@ -129,7 +130,7 @@ func (b *builder) product(x *ir.Value, k *weights.Kernel, e *epilogue) error {
 
 // oneTask reports whether one task multiplies all of an image with a constant kernel.
 func (b *builder) oneTask(img *view, k *weights.Kernel) bool {
-	slices, err := weights.Cut(k.Out, k.Red(), k.Bias != nil, int(img.dims[1]))
+	slices, err := k.Cut(int(img.dims[1]), b.t.KernelStream)
 	return err == nil && len(slices) == 1 && b.columnsAtOnce(img) == img.dims[1]
 }
 
@@ -175,12 +176,14 @@ func (b *builder) columnForProduct(v *ir.Value, s *view) error {
 // rowCuts reports whether a product with this number of rows needs another task for its kernel because of a row of
 // biases. A uniform bias is then in the register for the accumulator's bias (linear of 375 rows with 1024 by 1024
 // elements, three tasks instead of four; case chain_pair_mm_bias_d256_s64 keeps its row).
-func rowCuts(k *weights.Kernel, rows int64) (bool, error) {
-	with, err := weights.Cut(k.Out, k.Red(), true, int(rows))
+func (b *builder) rowCuts(k *weights.Kernel, rows int64) (bool, error) {
+	biased := *k
+	biased.Bias = make([]uint16, k.Out)
+	with, err := biased.Cut(int(rows), b.t.KernelStream)
 	if err != nil {
 		return false, err
 	}
-	without, err := weights.Cut(k.Out, k.Red(), false, int(rows))
+	without, err := k.Cut(int(rows), b.t.KernelStream)
 	return len(without) < len(with), err
 }
 
@@ -340,7 +343,7 @@ func (b *builder) imageByConst(img, dst *view, k *weights.Kernel, e *epilogue, s
 	chunk := b.columnsAtOnce(img)
 	for first := int64(0); first < m; first += chunk {
 		n := min(chunk, m-first)
-		slices, err := weights.Cut(k.Out, k.Red(), k.Bias != nil, int(n))
+		slices, err := k.Cut(int(n), b.t.KernelStream)
 		if err != nil {
 			return err
 		}
@@ -530,5 +533,6 @@ func (b *builder) matrixKernel(c *ir.Const, i int64, stored bool, e *epilogue) *
 	}
 	return &weights.Kernel{
 		Out: int(rows), In: int(cols), KH: 1, KW: 1, Groups: 1, W: w, Transposed: stored, Table: e.lut(),
+		Book: b.palette(c),
 	}
 }

@@ -63,14 +63,20 @@ func trialCodec(t *target.Table) *td.Codec {
 	return td.V7
 }
 
-// constantBytes is the size of an operation's constants in fp16, which a trial does not pack.
-func constantBytes(op *ir.Op) (n int64) {
+// constantBytes is the size of an operation's constants, which a trial does not pack, and of those that stream as
+// indices of a palette in fp16.
+func constantBytes(t *target.Table, op *ir.Op) (n, expanded int64) {
 	op.Operands(func(_ *ir.Param, v *ir.Value) {
 		if v.IsConst() && v.Type.DType.IsFloat() {
-			n += v.Type.WithDType(ir.FP16).Bytes()
+			all := v.Type.WithDType(ir.FP16).Bytes()
+			if packed, _ := Packed(t, op, v); packed > 0 {
+				n, expanded = n+packed, expanded+all
+			} else {
+				n += all
+			}
 		}
 	})
-	return n
+	return n, expanded
 }
 
 // fits reports the first draft whose sources do not fit L2, whose numbers do not fit its registers or whose extents

@@ -86,6 +86,8 @@ func palette(op *ir.Op) (form, stream string) {
 	}
 	if lut := op.Arg(ir.ParamLUT).Type; lut.Rank() > 1 && lut.Shape[lut.Rank()-1] > 1 {
 		return fmt.Sprintf("%d-bit palette of vectors", n), fmt.Sprintf("vector-palette%d", n)
+	} else if tables := lut.Elems() >> n; tables > 1 {
+		return fmt.Sprintf("%d palettes of %d bits", tables, n), fmt.Sprintf("multi-palette%d", n)
 	}
 	return fmt.Sprintf("%d-bit palette", n), fmt.Sprintf("palette%d", n)
 }

@@ -105,7 +105,7 @@ func (c *decomposer) rows(v *ir.Value, lo, hi int64) *ir.Value {
 	if err != nil {
 		c.Stop(err)
 	}
-	part := c.s.constant(k, c.op.Pos)
+	part := c.s.constant(k.PackedAs(v.Const), c.op.Pos)
 	c.s.derive(v, part)
 	c.s.cameFrom(part, v)
 	return part

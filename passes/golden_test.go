@@ -26,7 +26,7 @@ var update = flag.Bool("update", false, "rewrite the golden files from what the 
 func options() passes.Options {
 	engine := &lower.Estimator{
 		Task:      func(t *td.Task) int64 { return int64(cost.Estimate(t, target.H13).Time) },
-		Constants: func(bytes int64) int64 { return int64(cost.Coefficients(bytes, target.H13)) },
+		Constants: func(bytes, expanded int64) int64 { return int64(cost.Coefficients(bytes, expanded, target.H13)) },
 	}
 	return passes.Options{
 		Target:  target.H13,

@@ -90,7 +90,7 @@ func constInFP16(c *ir.Const) *ir.Const {
 			return nil
 		}
 	}
-	return h
+	return h.PackedBy(c, constInFP16)
 }
 
 // narrowing rewrites the operations worth narrowing.

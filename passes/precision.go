@@ -161,6 +161,16 @@ func (s *State) asHalf(op *ir.Op, err error) error {
 	return err
 }
 
+// rounded returns a constant with the numbers of another, rounded to fp16.
+func rounded(c *ir.Const) *ir.Const {
+	data := make([]byte, 0, 2*c.Elems())
+	for i := range c.Elems() {
+		data = ir.AppendElem(data, ir.FP16, c.Float(i))
+	}
+	h := &ir.Const{Type: c.Type.WithDType(ir.FP16), Data: data}
+	return h.PackedBy(c, rounded)
+}
+
 func (s *State) valueInFP16(op *ir.Op, v *ir.Value, fp16, made map[*ir.Value]*ir.Value, casts *[]*ir.Op) (
 	*ir.Value, error) {
 	if h := fp16[v]; h != nil {
@@ -170,12 +180,9 @@ func (s *State) valueInFP16(op *ir.Op, v *ir.Value, fp16, made map[*ir.Value]*ir
 		return h, nil
 	}
 	if v.IsConst() {
-		data := make([]byte, 0, len(v.Const.Data)/2)
-		for i := range v.Type.Elems() {
-			data = ir.AppendElem(data, ir.FP16, v.Const.Float(i))
-		}
-		t := v.Type.WithDType(ir.FP16)
-		made[v] = s.constant(&ir.Const{Type: t, Data: data, Blob: v.Const.Blob}, v.Pos)
+		h := rounded(v.Const)
+		h.Blob = v.Const.Blob
+		made[v] = s.constant(h, v.Pos)
 		s.derive(v, made[v])
 		s.cameFrom(made[v], v)
 		return made[v], nil

@@ -315,7 +315,8 @@ func transposed(c *ir.Const) *ir.Const {
 			copy(data[(k*rows+r)*size:][:size], c.Data[(r*cols+k)*size:])
 		}
 	}
-	return &ir.Const{Type: c.Type.WithShape(cols, rows), Data: data, Blob: c.Blob}
+	t := &ir.Const{Type: c.Type.WithShape(cols, rows), Data: data, Blob: c.Blob}
+	return t.PackedAs(c)
 }
 
 // perChannel returns the constant's value for each output if it varies along no other dimension of the result.

@@ -38,6 +38,16 @@ var (
 		Known: Modelled,
 	}
 
+	expansion = Constant{
+		Name:  "palettes: rate of coefficients",
+		Value: 2.37,
+		Unit:  "times the rate of DMA",
+		Source: "sbryngelson/ane-guide, chapter 7: a stack of 1x1 convolutions on the M1 that reading weights bounds " +
+			"is so much faster with palettes of 4 bits, although they take a quarter of the bytes; that it is a " +
+			"rate of expanding them, and that other chips have it too, is assumed",
+		Known: Modelled,
+	}
+
 	stageBind = Constant{
 		Value:  25,
 		Unit:   "us",
@@ -119,6 +129,7 @@ func Constants(t *target.Table) []Constant {
 		{Name: "L2 bytes per cycle", Value: l2Rate(t), Unit: "B",
 			Source: fmt.Sprintf("%d banks of %d bytes, each one granule per cycle; the rate is assumed", t.L2Banks,
 				t.L2Granule), Known: Modelled},
+		expansion,
 		cpuProducts, cpuBandwidth, cpuPeak, cpuCurve,
 		{Name: "CPU: band", Value: cpuBand,
 			Source: "assumed: the factor that the estimate of the CPU may be off by; no time of an M1's CPU is held " +

@@ -87,6 +87,7 @@ type Task struct {
 	TileBytes   int64 // sources and result, rows padded as in DRAM
 	KernelBytes int64 // coefficients and tables
 	Dense       int64 // of them, coefficients of products that are constants stored as fp16, zeros included
+	Expanded    int64 // bytes of coefficients in fp16 that are stored as indices of a palette
 	L2Bytes     int64 // into and out of L2
 	L2End       int64 // first byte of L2 after those that the registers name
 	Weighty     bool  // a convolution of PartWeights
@@ -115,7 +116,11 @@ func Estimate(t *td.Task, tab *target.Table) Task {
 	}
 	if t.Multiplies() && !t.On(td.SparseFmt) && !t.On(td.KernelSurface) &&
 		t.Get(td.KernelFmt) == uint32(td.KernelFP16) {
-		e.Dense = e.KernelBytes
+		if t.On(td.PalettizedEn) {
+			e.Expanded = coefficients(t) * fp16Bytes
+		} else {
+			e.Dense = e.KernelBytes
+		}
 	}
 	e.L2End = min(e.L2End, tab.L2Bytes)
 	w := e.work(t)
@@ -132,24 +137,29 @@ func Estimate(t *td.Task, tab *target.Table) Task {
 
 // Form is a compressed form of coefficients.
 type Form struct {
-	Name string // as in target.Table.StreamForms
-	Doc  string
-	Bits int64 // of a coefficient, which is 16 in fp16
+	Name  string // as in target.Table.StreamForms
+	Doc   string
+	Bits  int64 // of a coefficient, which is 16 in fp16
+	Index bool  // it is the index of a value in a palette
 }
 
 // Forms are the forms whose size follows from the number of coefficients. Codebooks and scales are left out: at most
 // 512 bytes a tensor.
 var Forms = []Form{
-	{Name: "palette4", Doc: "palettes of 4 bits", Bits: 4},
-	{Name: "palette6", Doc: "palettes of 6 bits", Bits: 6},
-	{Name: "palette8", Doc: "palettes of 8 bits", Bits: 8},
+	{Name: "palette4", Doc: "palettes of 4 bits", Bits: 4, Index: true},
+	{Name: "palette6", Doc: "palettes of 6 bits", Bits: 6, Index: true},
+	{Name: "palette8", Doc: "palettes of 8 bits", Bits: 8, Index: true},
 	{Name: "int8", Doc: "int8 with scales", Bits: 8},
 	{Name: "sparse", Doc: "sparse with half of them zero", Bits: 1 + 16/2}, // a mask, and every second one
 }
 
 // Saves is how much less time the task would take on a target with its dense coefficients in a form.
 func (e *Task) Saves(f *Form, tab *target.Table) Time {
-	w := TaskWork{TileBytes: e.TileBytes, KernelBytes: e.KernelBytes - (e.Dense - e.Dense*f.Bits/16)}
+	w := TaskWork{TileBytes: e.TileBytes, KernelBytes: e.KernelBytes - (e.Dense - e.Dense*f.Bits/16),
+		Expanded: e.Expanded}
+	if f.Index {
+		w.Expanded += e.Dense
+	}
 	less := e.Alone
 	less[DMA] = w.Times(RatesOf(tab), tab)[DMA]
 	return e.Time - less[less.Binding()]
@@ -166,6 +176,7 @@ func (e *Task) work(t *td.Task) TaskWork {
 		MACs:        e.MACs,
 		TileBytes:   e.TileBytes,
 		KernelBytes: e.KernelBytes,
+		Expanded:    e.Expanded,
 		L2Bytes:     e.L2Bytes,
 		Cores:       1 << min(t.Get(td.ActiveNE), 8),
 	}
@@ -176,13 +187,25 @@ func macs(t *td.Task) int64 {
 	if !t.Multiplies() {
 		return 0
 	}
+	out := t.OutExtents()
+	return product(append(out[:], terms(t))...)
+}
+
+// terms returns the number of products that a multiply task sums for one number of its result.
+func terms(t *td.Task) int64 {
 	cin := t.Extent(td.Cin)
 	if t.On(td.UnicastEn) {
 		cin = 1
 	}
-	out := t.OutExtents()
-	return product(append(out[:], t.Extent(td.Kw), t.Extent(td.Kh), cin)...)
+	return product(t.Extent(td.Kw), t.Extent(td.Kh), cin)
 }
+
+// coefficients returns the number of coefficients of a multiply task.
+func coefficients(t *td.Task) int64 {
+	return product(t.Extent(td.NumGroups), t.Extent(td.Cout), terms(t))
+}
+
+const fp16Bytes = 2
 
 // most is the limit of counts, because products of extents in registers can exceed 64
 // bits.

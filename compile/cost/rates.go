@@ -59,6 +59,7 @@ var Simulated = func() *target.Table {
 // TaskWork is what a task moves and computes: what its time follows from.
 type TaskWork struct {
 	MACs, TileBytes, KernelBytes, L2Bytes int64
+	Expanded                              int64 // Task.Expanded
 	Cores                                 int64 // that are enabled
 }
 
@@ -66,7 +67,7 @@ type TaskWork struct {
 func (w *TaskWork) Times(r *Rates, tab *target.Table) (s Split) {
 	cores := float64(min(tab.Cores, w.Cores)) / float64(tab.Cores)
 	s[Products] = seconds(float64(w.MACs) * 2 / (r.Products * cores))
-	s[DMA] = seconds(float64(w.TileBytes+w.KernelBytes) / r.DMA)
+	s[DMA] = seconds((float64(w.TileBytes) + read(w.KernelBytes, w.Expanded)) / r.DMA)
 	s[L2] = seconds(float64(w.L2Bytes) / (l2Rate(tab) * clock.Value))
 	return s
 }
@@ -79,9 +80,16 @@ func (r *Rates) Handing(in, out int64) Time {
 // Handing returns the time to pass the inputs of a dispatch to the engine and its outputs back, in bytes.
 func Handing(in, out int64, tab *target.Table) Time { return RatesOf(tab).Handing(in, out) }
 
-// Coefficients returns the time to load coefficients of the given number of bytes.
-func Coefficients(bytes int64, tab *target.Table) Time {
-	return seconds(float64(max(0, bytes)) / RatesOf(tab).DMA)
+// Coefficients returns the time to load coefficients of the given number of bytes; expanded is the size in fp16 of
+// those that are stored as indices of a palette.
+func Coefficients(bytes, expanded int64, tab *target.Table) Time {
+	return seconds(read(max(0, bytes), max(0, expanded)) / RatesOf(tab).DMA)
+}
+
+// read returns the bytes whose time reading takes that of coefficients: all that are stored, or what the rate at which
+// palettes are expanded makes of them.
+func read(stored, expanded int64) float64 {
+	return max(float64(stored), float64(expanded)/expansion.Value)
 }
 
 // Overhead returns the sum of the stages of a dispatch.

@@ -94,19 +94,28 @@ func counted(r *compile.Report, use string) string {
 	return ""
 }
 
-// asFP16 says that weights which the model stores compressed are timed as fp16, "" if it stores none for the engine.
+// asFP16 says which weights that the model stores compressed are timed as fp16 and which as the engine reads them, ""
+// if it stores none for the engine.
 func asFP16(r *compile.Report) string {
-	stored, streamed := int64(0), int64(0)
+	var stored, read [2]int64 // of those that stream, and of the others
 	for _, c := range r.Compressed {
+		i := 1
+		if c.Streams {
+			i = 0
+		}
 		if c.Streamed > 0 {
-			stored, streamed = stored+c.Stored, streamed+c.Streamed
+			stored[i], read[i] = stored[i]+c.Stored, read[i]+c.Streamed
 		}
 	}
-	if streamed == 0 {
-		return ""
+	text := ""
+	if read[0] > 0 {
+		text = fmt.Sprintf(", with %s of weights streamed compressed", shortBytes(read[0]))
 	}
-	return fmt.Sprintf(", with compressed weights timed as fp16 (%s stored, %s read)", shortBytes(stored),
-		shortBytes(streamed))
+	if read[1] > 0 {
+		text += fmt.Sprintf(", with compressed weights timed as fp16 (%s stored, %s read)", shortBytes(stored[1]),
+			shortBytes(read[1]))
+	}
+	return text
 }
 
 // answerPlaces writes the shares of the engine.
@@ -162,8 +171,7 @@ func answerAdvised(b *bytes.Buffer, d *Document) {
 	}
 }
 
-// savedWeights is what compressed weights would save. It is not advice: zinc writes dense weights whatever the model
-// stores, so no change of the model saves it here.
+// savedWeights is what compressed weights would save. It is not advice: they are other weights.
 type savedWeights struct{ read, saves, why string }
 
 // weightsOf returns what compressed weights would save, nil if that is not worth a line.
@@ -171,22 +179,32 @@ func weightsOf(r *compile.Report) *savedWeights {
 	if r.Estimate == nil {
 		return nil
 	}
-	var saves []string
+	var saves, written []string
 	most := cost.Time(0)
 	for _, x := range r.Estimate.Forms {
 		i := slices.IndexFunc(cost.Forms, func(f cost.Form) bool { return f.Name == x.Form })
 		saves = append(saves, fmt.Sprintf("%s as %s", x.Saves.Short(), cost.Forms[i].Doc))
+		if x.Written {
+			written = append(written, cost.Forms[i].Doc)
+		}
 		most = max(most, x.Saves)
 	}
 	if most*100 < r.CallTime()*worthALine || most <= 0 {
 		return nil
 	}
+	why := string(target.ZincCannotYet) + ": zinc writes dense fp16 weights only, so a compressed model gains " +
+		"nothing here"
+	if len(written) > 0 {
+		why = "zinc streams " + strings.Join(written, " and ") + " where the model stores them"
+		if len(written) < len(saves) {
+			why += "; it writes other forms as dense fp16 weights (" + string(target.ZincCannotYet) + ")"
+		}
+	}
 	return &savedWeights{
 		read: fmt.Sprintf("DMA reads %s of fp16 weights a call; the hardware also reads compressed ones, which "+
 			"would save", shortBytes(r.Estimate.DenseBytes)),
 		saves: strings.Join(saves, ", "),
-		why: string(target.ZincCannotYet) + ": zinc writes dense fp16 weights only, so a compressed model gains " +
-			"nothing here",
+		why:   why,
 	}
 }
 

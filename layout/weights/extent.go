@@ -19,10 +19,12 @@ const (
 	Lookup   // a table of an activation
 	Codebook // values of the indices or masks of a part
 	Length   // of the zero-skipping body after it
+	Indices  // of values in a codebook
 	NumRoles
 )
 
-var roleNames = [NumRoles]string{"padding", "reserved", "values", "bias", "scale", "table", "codebook", "length"}
+var roleNames = [NumRoles]string{"padding", "reserved", "values", "bias", "scale", "table", "codebook", "length",
+	"indices"}
 
 // String returns the role's name.
 func (r Role) String() string {
@@ -117,9 +119,13 @@ func (p *Plan) Layout(k *Kernel) []Repeat {
 	if err != nil {
 		return nil
 	}
-	red, bias := k.Red(), 0
+	bias := 0
 	if k.Bias != nil {
 		bias = 2
+	}
+	values := Values
+	if k.Book != nil {
+		values = Indices
 	}
 	var l layout
 	for c, size := range sizes {
@@ -129,21 +135,25 @@ func (p *Plan) Layout(k *Kernel) []Repeat {
 		var part []Run
 		if k.Table != nil {
 			part = append(part, run1(Lookup, TableBytes))
-			size -= TableBytes
 		}
+		if book := 2 * len(k.Book); book > 0 {
+			part = append(part, run1(Codebook, book), run1(Padding, align(book)-book))
+		}
+		size -= k.leadBytes()
 		if p.Form == Depthwise {
-			n := (p.Out-c-1)/p.Cores + 1
+			n, one := (p.Out-c-1)/p.Cores+1, k.PlaneBytes(1)
 			l.runs(1, part...)
-			l.runs(n, run1(Bias, bias), run1(Values, 2*red))
-			l.runs(1, run1(Padding, size-n*(bias+2*red)))
+			l.runs(n, run1(Bias, bias), run1(values, one-bias))
+			l.runs(1, run1(Padding, size-n*one))
 			continue
 		}
 		var plane []Run
 		n := 0
 		for _, g := range p.Groups {
 			if c < g.Live {
-				plane = append(plane, run1(Bias, bias*g.Lanes), run1(Values, 2*red*g.Lanes))
-				n += (bias + 2*red) * g.Lanes
+				all := k.PlaneBytes(g.Lanes)
+				plane = append(plane, run1(Bias, bias*g.Lanes), run1(values, all-bias*g.Lanes))
+				n += all
 			}
 		}
 		plane = append(plane, run1(Padding, size/p.ConvGroups-n))

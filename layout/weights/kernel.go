@@ -32,6 +32,8 @@ type Kernel struct {
 	// Table is the lookup table fused after the kernel, or nil. Every core's
 	// part starts with its own copy.
 	Table *Table
+	// Book has the values of a kernel that is stored as indices of them, or is nil.
+	Book Palette
 }
 
 // ShiftKernel returns the channelwise kernel with a single 1.0 at tap (y, x) of a window of kh by kw, which moves an
@@ -46,6 +48,46 @@ func ShiftKernel(channels, kh, kw, y, x int) *Kernel {
 
 // Red is the length of one output's reduction: In/Groups*KH*KW.
 func (k *Kernel) Red() int { return k.In / k.Groups * k.KH * k.KW }
+
+// PlaneBytes is the size of the coefficients and biases of outputs of one core in one output channel group.
+func (k *Kernel) PlaneBytes(outputs int) int {
+	n := 2 * outputs * k.Red()
+	if k.Book != nil {
+		n = (outputs*k.Red()*k.Book.Bits() + 7) / 8
+	}
+	if k.Bias != nil {
+		n += 2 * outputs
+	}
+	return n
+}
+
+// leadBytes is the size of what comes before the coefficients in each part.
+func (k *Kernel) leadBytes() (n int) {
+	if k.Table != nil {
+		n += TableBytes
+	}
+	if k.Book != nil {
+		n += align(2 * len(k.Book))
+	}
+	return n
+}
+
+// lead returns what comes before the coefficients in each part.
+func (k *Kernel) lead() (b []byte) {
+	if k.Table != nil {
+		b = k.Table.Bytes()
+	}
+	return append(b, k.Book.lead()...)
+}
+
+// Cut is the function Cut for the kernel, whose coefficients stream if they are indices: stream is the limit of
+// CutStreamed.
+func (k *Kernel) Cut(pixels int, stream int64) ([]Slice, error) {
+	if k.Book != nil {
+		return CutStreamed(k, stream)
+	}
+	return Cut(k.Out, k.Red(), k.Bias != nil, pixels)
+}
 
 // rows returns the weights of the outputs first to first+n: their rows, or what a job reads of a transposed kernel.
 func (k *Kernel) rows(first, n int) []byte {
@@ -91,6 +133,9 @@ func (k *Kernel) Check() error {
 	if k.Transposed && (k.Groups != 1 || k.KH != 1 || k.KW != 1) {
 		return fmt.Errorf("weights: a transposed kernel of %d groups and %d x %d taps, want 1 and 1 x 1", k.Groups,
 			k.KH, k.KW)
+	}
+	if err := k.Book.check(); err != nil {
+		return err
 	}
 	if k.Bias != nil && len(k.Bias) != k.Out {
 		return fmt.Errorf("weights: kernel field Bias has %d values, want %d (one per output) or none", len(k.Bias),

@@ -13,12 +13,12 @@ import (
 
 // Pack writes the parts of one task into dst, which must have exactly Size bytes: parts in core order, each
 //
-//	[table, 128 bytes] then per output channel group
+//	[table, 128 bytes] [codebook] then per output channel group
 //	[lanes fp16 biases] red rows of lanes fp16 weights
 //
-// where row r, lane l is W[First+Start+c*lanes+l][r]. A grouped form has the same plane once per conv group, each
-// padded; a depthwise form has [bias] and taps channel after channel. workers is the number of goroutines, 0 for one
-// per processor; the bytes do not depend on it.
+// where row r, lane l is W[First+Start+c*lanes+l][r], or the index of that value in the codebook. A grouped form has
+// the same plane once per conv group, each padded; a depthwise form has [bias] and taps channel after channel. workers
+// is the number of goroutines, 0 for one per processor; the bytes do not depend on it.
 func (p *Plan) Pack(dst []byte, k *Kernel, workers int) error {
 	sizes, err := p.PartSizes(k)
 	if err != nil {
@@ -47,7 +47,8 @@ type job struct {
 	size int    // bytes of the stretch, including padding
 	rows []byte // lanes*red fp16 weights in rows; the rows of a transposed kernel are stride bytes apart
 	bias []uint16
-	lead *Table
+	lead []byte  // all of a stretch before the coefficients
+	book Palette // of coefficients that are stored as indices
 	red  int
 	// lanes is the number of rows side by side; a depthwise job has lanes 0
 	// and takes every step-th row in turn instead.
@@ -69,15 +70,16 @@ func (p *Plan) jobs(k *Kernel, sizes [MaxCores]int) iter.Seq[job] {
 // coreJobs calls yield with the jobs of the part of core c, which has size bytes.
 func (p *Plan) coreJobs(k *Kernel, c, size int, yield func(job) bool) bool {
 	red := k.Red()
-	if k.Table != nil {
-		if !yield(job{size: TableBytes, lead: k.Table}) {
+	if lead := k.lead(); len(lead) > 0 {
+		if !yield(job{size: len(lead), lead: lead}) {
 			return false
 		}
-		size -= TableBytes
+		size -= len(lead)
 	}
 	if p.Form == Depthwise {
 		first := p.First + c
-		j := job{size: size, rows: k.W[2*red*first : 2*red*(p.First+p.Out)], red: red, step: p.Cores}
+		j := job{size: size, rows: k.W[2*red*first : 2*red*(p.First+p.Out)], red: red, step: p.Cores,
+			book: k.Book}
 		if k.Bias != nil {
 			j.bias = k.Bias[first : p.First+p.Out]
 		}
@@ -91,11 +93,10 @@ func (p *Plan) coreJobs(k *Kernel, c, size int, yield func(job) bool) bool {
 				continue
 			}
 			first := p.First + cg*per + g.Start + c*g.Lanes
-			j := job{rows: k.rows(first, g.Lanes), red: red, lanes: g.Lanes, stride: k.stride()}
-			j.size = 2 * red * g.Lanes
+			j := job{rows: k.rows(first, g.Lanes), red: red, lanes: g.Lanes, stride: k.stride(), book: k.Book}
+			j.size = k.PlaneBytes(g.Lanes)
 			if k.Bias != nil {
 				j.bias = k.Bias[first : first+g.Lanes]
-				j.size += 2 * g.Lanes
 			}
 			if i == len(p.Groups)-1 || c >= p.Groups[i+1].Live {
 				j.size = left // the last group of the plane owns the padding
@@ -140,7 +141,11 @@ func run(n, workers int, do func(i int)) {
 // do fills d, which has j.size bytes.
 func (j *job) do(d []byte) {
 	if j.lead != nil {
-		j.lead.put(d)
+		copy(d, j.lead)
+		return
+	}
+	if j.book != nil && j.lanes == 0 {
+		j.indexedChannels(d)
 		return
 	}
 	if j.lanes == 0 {
@@ -159,6 +164,10 @@ func (j *job) do(d []byte) {
 	for _, b := range j.bias {
 		binary.LittleEndian.PutUint16(d, b)
 		d = d[2:]
+	}
+	if j.book != nil {
+		j.indexed(d)
+		return
 	}
 	if j.lanes == 1 && j.stride == 0 {
 		clear(d[copy(d, j.rows):])

@@ -238,24 +238,18 @@ func (p *Plan) PartSizes(k *Kernel) ([MaxCores]int, error) {
 	if err := p.check(k); err != nil {
 		return sizes, err
 	}
-	red, bias, lead := k.Red(), 0, 0
-	if k.Bias != nil {
-		bias = 1
-	}
-	if k.Table != nil {
-		lead = TableBytes
-	}
+	lead := k.leadBytes()
 	for c := range sizes[:p.Cores] {
 		n := 0
 		switch p.Form {
 		case Depthwise:
 			if c < p.Out {
-				n = align(2 * (red + bias) * ((p.Out-c-1)/p.Cores + 1))
+				n = align(k.PlaneBytes(1) * ((p.Out-c-1)/p.Cores + 1))
 			}
 		case Dense, Grouped:
 			for _, g := range p.Groups {
 				if c < g.Live {
-					n += 2 * g.Lanes * (red + bias)
+					n += k.PlaneBytes(g.Lanes)
 				}
 			}
 			n = align(n) * p.ConvGroups

@@ -1,6 +1,7 @@
 package weights
 
 import (
+	"bytes"
 	"cmp"
 	"crypto/sha256"
 	"encoding/binary"
@@ -55,9 +56,9 @@ func (p *piece) same(q *piece) bool {
 
 // same reports whether two jobs pack the same rows in the same way.
 func (j *job) same(k *job) bool {
-	tables := j.lead == k.lead || j.lead != nil && k.lead != nil && *j.lead == *k.lead
-	return tables && sameMemory(j.rows, k.rows) && slices.Equal(j.bias, k.bias) && j.size == k.size && j.red == k.red &&
-		j.lanes == k.lanes && j.step == k.step && j.stride == k.stride
+	return bytes.Equal(j.lead, k.lead) && slices.Equal(j.book, k.book) && sameMemory(j.rows, k.rows) &&
+		slices.Equal(j.bias, k.bias) && j.size == k.size && j.red == k.red && j.lanes == k.lanes && j.step == k.step &&
+		j.stride == k.stride
 }
 
 func sameMemory(a, b []byte) bool {

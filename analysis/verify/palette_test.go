@@ -1,0 +1,198 @@
+package verify
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/zinc-compiler/zinc/analysis/prove"
+	"github.com/zinc-compiler/zinc/compile"
+	"github.com/zinc-compiler/zinc/internal/test/irbuild"
+	"github.com/zinc-compiler/zinc/ir"
+	"github.com/zinc-compiler/zinc/lower/td"
+	"github.com/zinc-compiler/zinc/numerics"
+	"github.com/zinc-compiler/zinc/runtime/sim"
+	"github.com/zinc-compiler/zinc/target"
+)
+
+// weighted is a product; w makes the weights of a shape.
+type weighted struct {
+	name  string
+	folds bool // its weights do not stream
+	build func(g *irbuild.Graph, w func(shape ...int64) *ir.Value) *ir.Value
+}
+
+// conv returns a convolution with weights of a shape and other arguments.
+func conv(name string, x, weight []int64, more ...any) weighted {
+	return weighted{name: "conv " + name, build: func(g *irbuild.Graph, w func(shape ...int64) *ir.Value) *ir.Value {
+		return g.Op("conv", append([]any{"x", g.Input(x...), "weight", w(weight...)}, more...)...)
+	}}
+}
+
+// linear returns a product of rows with weights [n, k] and a bias.
+func linear(name string, rows, k, n int64) weighted {
+	return weighted{name: "linear " + name, build: func(g *irbuild.Graph, w func(shape ...int64) *ir.Value) *ir.Value {
+		return g.Op("linear", "x", g.Input(rows, k), "weight", w(n, k), "bias", g.Weights(n))
+	}}
+}
+
+// matmul returns a product with a constant on one side.
+func matmul(name string, x, y []int64, tx, ty, first bool) weighted {
+	return weighted{name: "matmul " + name, build: func(g *irbuild.Graph, w func(shape ...int64) *ir.Value) *ir.Value {
+		var a, b *ir.Value
+		if first {
+			b = g.Input(y...)
+			a = w(x...)
+		} else {
+			a = g.Input(x...)
+			b = w(y...)
+		}
+		return g.Op("matmul", "x", a, "y", b, "transpose_x", tx, "transpose_y", ty)
+	}}
+}
+
+func (p weighted) folded() weighted {
+	p.folds = true
+	return p
+}
+
+// then returns the product with operations after it.
+func (p weighted) then(name string, args ...any) weighted {
+	of := p.build
+	p.name += ", " + name
+	p.build = func(g *irbuild.Graph, w func(shape ...int64) *ir.Value) *ir.Value {
+		return g.Op(name, append([]any{"x", of(g, w)}, args...)...)
+	}
+	return p
+}
+
+// weightedProducts are products of all forms that multiply with constants.
+func weightedProducts() []weighted {
+	same := []any{"pad_type", "same"}
+	with := func(more ...any) []any { return append(slices.Clone(same), more...) }
+	return []weighted{
+		conv("1x1", []int64{1, 200, 12, 12}, []int64{96, 200, 1, 1}),
+		conv("1x1 of many outputs", []int64{1, 16, 8, 8}, []int64{1100, 16, 1, 1}),
+		conv("1x1 whose dense form is cut", []int64{1, 1024, 12, 12}, []int64{640, 1024, 1, 1}),
+		conv("3x3", []int64{1, 39, 20, 20}, []int64{77, 39, 3, 3}, same...),
+		conv("3x3, table", []int64{1, 40, 9, 9}, []int64{32, 40, 3, 3}, same...).then("sigmoid"),
+		conv("1x1, clamp", []int64{1, 250, 9, 9}, []int64{80, 250, 1, 1}).then("relu"),
+		conv("in groups", []int64{1, 96, 14, 14}, []int64{96, 24, 3, 3}, with("groups", 4)...),
+		conv("in two large groups", []int64{1, 256, 12, 12}, []int64{512, 128, 3, 3}, with("groups", 2)...),
+		conv("channelwise", []int64{1, 500, 14, 14}, []int64{500, 1, 5, 5}, with("groups", 500)...),
+		conv("of a row", []int64{1, 64, 50}, []int64{52, 64, 5}, same...),
+		conv("of two images", []int64{2, 128, 6, 6}, []int64{140, 128, 1, 1}),
+		conv("of stride 2", []int64{1, 12, 14, 14}, []int64{20, 12, 3, 3}, with("strides", []int{2, 2})...).folded(),
+		conv("dilated", []int64{1, 12, 14, 14}, []int64{20, 12, 3, 3}, with("dilations", []int{2, 2})...).folded(),
+		conv("of pairs of columns", []int64{1, 16, 1, 375}, []int64{16, 1, 1, 9}, with("groups", 16)...).folded(),
+		linear("of one row", 1, 300, 77),
+		linear("of some rows", 40, 165, 96),
+		linear("of many rows", 200, 64, 600),
+		linear("folded to an image", 64, 64, 256),
+		linear("of 16 rows", 16, 2048, 64),
+		linear("with a table", 9, 123, 133).then("gelu", "mode", "EXACT"),
+		linear("scaled", 9, 123, 133).then("mul", "y", 0.5),
+		matmul("by rows", []int64{30, 150}, []int64{170, 150}, false, true, false),
+		matmul("by columns", []int64{30, 150}, []int64{150, 170}, false, false, false),
+		matmul("of columns", []int64{150, 30}, []int64{150, 170}, true, false, false),
+		matmul("of a constant", []int64{160, 150}, []int64{150, 30}, false, false, true),
+		matmul("of constants", []int64{2, 160, 150}, []int64{2, 150, 30}, false, false, true),
+		linear("whose codebooks take more", 9, 8, 16).folded(),
+		matmul("of matrices", []int64{2, 20, 50}, []int64{2, 50, 30}, false, false, false).folded(),
+	}
+}
+
+// indexed returns what makes weights with a palette: as an operation that looks them up in it, or else as numbers.
+func indexed(g *irbuild.Graph, bits int, lookup bool) func(shape ...int64) *ir.Value {
+	return func(shape ...int64) *ir.Value {
+		entry := func(i int64) float64 { return float64(i*37%64-20)/64 + float64(i)/512 }
+		at := func(i int64) int64 { return (i*i/7 + 3*i) % (1 << bits) }
+		if !lookup {
+			return g.Filled(ir.FP16, func(i int64) float64 { return entry(at(i)) }, shape...)
+		}
+		idx := g.Filled(map[int]ir.DType{4: ir.UInt4, 8: ir.UInt8}[bits], func(i int64) float64 { return float64(at(i)) },
+			shape...)
+		table := append(slices.Repeat([]int64{1}, len(shape)), 1<<bits, 1)
+		return g.Op("constexpr_lut_to_dense", "indices", idx, "lut", g.Filled(ir.FP16, entry, table...))
+	}
+}
+
+// TestPalettesStream compiles products whose weights have a palette. Their tasks must read indices, where the form of
+// the product allows it, the outputs must have the same bits as those of the program with the same numbers as weights,
+// and the pair must verify and be proved.
+func TestPalettesStream(t *testing.T) {
+	for _, tab := range []*target.Table{target.H13, target.H14} {
+		for _, p := range weightedProducts() {
+			for _, bits := range []int{4, 8} {
+				t.Run(fmt.Sprintf("%s, %s, %d bits", tab.Name, p.name, bits), func(t *testing.T) {
+					streams(t, tab, bits, &p)
+				})
+			}
+		}
+	}
+}
+
+func streams(t *testing.T, tab *target.Table, bits int, p *weighted) {
+	var read [2]int64
+	var out [2][]float32
+	for i, lookup := range []bool{false, true} {
+		g := irbuild.New(7)
+		g.Output(p.build(g, indexed(g, bits, lookup)))
+		r, err := compile.All(t.Context(), g.Program(), compile.Options{Target: tab})
+		if err != nil {
+			t.Fatal(err)
+		}
+		packed := 0
+		for _, task := range r.Functions[0].Procedures[0].Tasks {
+			for part := range task.LaneParts() {
+				read[i] += part.To - part.From
+			}
+			if task.On(td.PalettizedEn) && task.Int(td.PalettizeBits) == bits {
+				packed++
+			}
+		}
+		if want := lookup && !p.folds; packed > 0 != want {
+			t.Errorf("looked up %t: %d tasks read indices of %d bits, want some: %t", lookup, packed, bits, want)
+		}
+		if c := r.Report.Compressed; lookup && (len(c) != 1 || c[0].Streams == p.folds) {
+			t.Errorf("the report says %+v", c)
+		}
+		o := Options{Seed: 1, Numerics: numerics.ANE, Compile: compile.Options{Target: tab}}
+		m, err := Open(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		in, err := inputs(r.Functions[0], o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := m.Run(t.Context(), in[0], sim.Options{Numerics: numerics.ANE})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, v := range got {
+			out[i] = v.Floats32()
+		}
+		if !lookup {
+			continue
+		}
+		if res, err := Check(t.Context(), r, m, nil, o); err != nil || res.Verdict != Pass {
+			t.Errorf("verify: %v, %+v", err, res)
+		}
+		if testing.Short() || strings.Contains(p.name, "cut") {
+			continue
+		}
+		if res, err := prove.Pair(t.Context(), m, Provable(r), prove.Options{Seed: 1}); err != nil ||
+			res.Verdict == prove.Wrong {
+			t.Errorf("prove: %v, %v", err, res.Err())
+		}
+	}
+	if !slices.EqualFunc(out[0], out[1], func(a, b float32) bool { return math.Float32bits(a) == math.Float32bits(b) }) {
+		t.Error("outputs differ from those with numbers as weights")
+	}
+	if !p.folds && read[1] >= read[0] {
+		t.Errorf("tasks read %d bytes of indices, %d of numbers", read[1], read[0])
+	}
+}

@@ -1,0 +1,114 @@
+package ir
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+// looked returns the weights [4, 6] with a palette of four fp16 entries.
+func looked(t testing.TB, entries ...float64) *Const {
+	op := mkop(t, "constexpr_lut_to_dense", "ios18", args{
+		"indices": packedConst(UInt2, []int64{4, 6}, 0xe4, 0x1b, 0x27, 0x8d, 0x00, 0xff),
+		"lut":     floats(FP16, []int64{1, 1, 4, 1}, entries...),
+	})
+	cs, err := FoldOp(op)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return cs[0]
+}
+
+// TestPaletteStaysWithItsValues follows the codebook of a weight through folds.
+func TestPaletteStaysWithItsValues(t *testing.T) {
+	w := looked(t, 1, -2, 0.5, 3)
+	for _, c := range []struct {
+		name string
+		op   *Op
+		want []float64 // entries, nil for none
+	}{
+		{"transpose", mkop(t, "transpose", "ios15", args{"x": lit(w), "perm": ns(1, 0)}), []float64{1, -2, 0.5, 3}},
+		{"reshape", mkop(t, "reshape", "ios15", args{"x": lit(w), "shape": ns(24, 1)}), []float64{1, -2, 0.5, 3}},
+		{"slice", mkop(t, "slice_by_size", "ios15", args{"x": lit(w), "begin": ns(1, 2), "size": ns(2, 2)}),
+			[]float64{1, -2, 0.5, 3}},
+		{"cast", mkop(t, "cast", "ios15", args{"x": lit(w), "dtype": str("fp32")}), []float64{1, -2, 0.5, 3}},
+		{"one scale", mkop(t, "constexpr_blockwise_shift_scale", "ios18", args{"data": lit(w),
+			"scale": floats(FP16, []int64{1, 1}, 2)}), []float64{2, -4, 1, 6}},
+		{"a scale for each row", mkop(t, "constexpr_blockwise_shift_scale", "ios18", args{"data": lit(w),
+			"scale": floats(FP16, []int64{4, 1}, 2, 1, 1, 1)}), nil},
+		{"a sum", mkop(t, "add", "ios15", args{"x": lit(w), "y": f16(1)}), nil},
+	} {
+		cs, err := FoldOp(c.op)
+		if err != nil || len(cs) != 1 {
+			t.Fatalf("%s: %v, %d results", c.name, err, len(cs))
+		}
+		var got []float64
+		if p := cs[0].Packing; p != nil {
+			book := &Const{Type: TensorOf(cs[0].Type.DType, 4), Data: p.Codebook}
+			got = book.Floats()
+			if !p.packs(cs[0]) {
+				t.Errorf("%s: a value is not in the codebook %v", c.name, got)
+			}
+		}
+		if !slices.Equal(got, c.want) {
+			t.Errorf("%s: entries %v, want %v", c.name, got, c.want)
+		}
+	}
+	if p := w.ScaleRows(func(int64) float64 { return 0.5 }); p.Packing == nil || !p.Packing.packs(p) {
+		t.Error("one factor for all rows drops the codebook")
+	}
+	if p := w.ScaleRows(func(row int64) float64 { return float64(row) }); p.Packing != nil {
+		t.Error("factors of rows keep the codebook")
+	}
+}
+
+// TestOneCodebookIsAPalette has lookups with several tables and with vectors.
+func TestOneCodebookIsAPalette(t *testing.T) {
+	for _, lut := range []*Value{
+		floats(FP16, []int64{2, 1, 2, 1}, 1, 2, 3, 4),
+		floats(FP16, []int64{1, 1, 2, 2}, 1, 2, 3, 4),
+	} {
+		op := mkop(t, "constexpr_lut_to_dense", "ios18", args{"indices": packedConst(UInt1, []int64{2, 2}, 0b1001),
+			"lut": lut, "vector_axis": n(0)})
+		cs, err := FoldOp(op)
+		if err != nil || cs[0].Packing != nil {
+			t.Errorf("lut %v: %v, %v", lut.Type, cs[0].Packing, err)
+		}
+	}
+}
+
+// TestTextHasThePalette prints and reads a constant with a codebook, and refuses codebooks that are not its own.
+func TestTextHasThePalette(t *testing.T) {
+	w := looked(t, 1, -2, 0.5, 3)
+	f := &Func{Name: "main", Opset: "ios18", Body: &Block{}}
+	x := &Value{Name: "x", Type: TensorOf(FP16, 1, 6)}
+	f.Body.Params = []*Value{x}
+	op := mkop(t, "linear", "ios18", args{"x": x, "weight": &Value{Name: "w", Type: w.Type, Const: w}})
+	op.Results = []*Value{{Name: "y", Type: TensorOf(FP16, 1, 4), Def: op}}
+	f.Body.Ops, f.Body.Outputs = []*Op{op}, op.Results
+	var b strings.Builder
+	if err := Print(&b, &Program{Version: "1.3", Funcs: []*Func{f}}); err != nil {
+		t.Fatal(err)
+	}
+	text := b.String()
+	p, err := Parse("text", []byte(text), nil)
+	if err != nil {
+		t.Fatalf("%v\n%s", err, text)
+	}
+	got := p.Funcs[0].Body.Ops[0].Arg(ParamWeight).Const
+	if got.Packing == nil || !slices.Equal(got.Packing.Codebook, w.Packing.Codebook) {
+		t.Errorf("the codebook is %+v\n%s", got.Packing, text)
+	}
+	const book = `palette "003c00c000380042"`
+	for bad, want := range map[string]string{
+		`palette "003c00c00038"`:     "a codebook of 6 bytes",
+		`palette "003c00c0003800"`:   "a codebook of 7 bytes",
+		`palette "003c00c000380043"`: "a value of the constant is not in its codebook",
+		`palette "zz"`:               "invalid hexadecimal",
+	} {
+		other := strings.Replace(text, book, bad, 1)
+		if _, err := Parse("text", []byte(other), nil); other == text || err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: error %v, want %q", bad, err, want)
+		}
+	}
+}
