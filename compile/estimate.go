@@ -39,8 +39,8 @@ type Estimate struct {
 
 // FormTime is what a compressed form of all dense coefficients would save.
 type FormTime struct {
-	Form    string    `json:"form"`              // of cost.Forms
-	Saves   cost.Time `json:"saves_us"`          // less time of a call
+	Form  string    `json:"form"`     // of cost.Forms
+	Saves cost.Time `json:"saves_us"` // less time of a call
 	// Written is set if zinc writes weights that the model stores in the form as they are stored.
 	Written bool `json:"written,omitempty"`
 }

@@ -107,7 +107,8 @@ func TestTextHasThePalette(t *testing.T) {
 		`palette "zz"`:               "invalid hexadecimal",
 	} {
 		other := strings.Replace(text, book, bad, 1)
-		if _, err := Parse("text", []byte(other), nil); other == text || err == nil || !strings.Contains(err.Error(), want) {
+		_, err := Parse("text", []byte(other), nil)
+		if other == text || err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: error %v, want %q", bad, err, want)
 		}
 	}

@@ -112,8 +112,8 @@ func indexed(g *irbuild.Graph, bits int, lookup bool) func(shape ...int64) *ir.V
 		if !lookup {
 			return g.Filled(ir.FP16, func(i int64) float64 { return entry(at(i)) }, shape...)
 		}
-		idx := g.Filled(map[int]ir.DType{4: ir.UInt4, 8: ir.UInt8}[bits], func(i int64) float64 { return float64(at(i)) },
-			shape...)
+		index := map[int]ir.DType{4: ir.UInt4, 8: ir.UInt8}[bits]
+		idx := g.Filled(index, func(i int64) float64 { return float64(at(i)) }, shape...)
 		table := append(slices.Repeat([]int64{1}, len(shape)), 1<<bits, 1)
 		return g.Op("constexpr_lut_to_dense", "indices", idx, "lut", g.Filled(ir.FP16, entry, table...))
 	}
@@ -189,7 +189,8 @@ func streams(t *testing.T, tab *target.Table, bits int, p *weighted) {
 			t.Errorf("prove: %v, %v", err, res.Err())
 		}
 	}
-	if !slices.EqualFunc(out[0], out[1], func(a, b float32) bool { return math.Float32bits(a) == math.Float32bits(b) }) {
+	same := func(a, b float32) bool { return math.Float32bits(a) == math.Float32bits(b) }
+	if !slices.EqualFunc(out[0], out[1], same) {
 		t.Error("outputs differ from those with numbers as weights")
 	}
 	if !p.folds && read[1] >= read[0] {
