@@ -332,8 +332,8 @@ var (
 	KernelFmt    = reg(NE, "KernelFmt", 0x00, 0, 2, 1, Recorded, "coefficients").values(kernelFormats()...)
 	PalettizedEn = reg(NE, "PalettizedEn", 0x00, 2, 1, 1, Recorded,
 		"parts begin with a codebook of fp16 values, padded to 64 bytes")
-	PalettizeBits = reg(NE, "PalettizedBits", 0x00, 4, 4, 1, Named, "bits of a codebook index, 8 without a codebook; "+
-		"the order of indices of several bits is that of fp16 coefficients (modelled)")
+	PalettizeBits = reg(NE, "PalettizedBits", 0x00, 4, 4, 1, Named,
+		"bits of a codebook index, in the order of fp16 coefficients (modelled); 8 without a codebook")
 	SparseFmt    = reg(NE, "SparseFmt", 0x00, 8, 1, 1, Recorded, "zero-skipping body")
 	SparseBinary = reg(NE, "SparseBinary", 0x00, 15, 1, 1, Recorded, "zero-skipping body of a kernel with one "+
 		"value other than zero: only masks; a set bit means the first entry of the codebook")
