@@ -383,8 +383,7 @@ class Estimate:
     known_error: str | None = None
     #: Coefficients of products that DMA reads as fp16
     dense_weight_bytes: int | None = None
-    #: What the call would take less with these in the compressed forms that the target's hardware reads. zinc
-    #: writes none of them
+    #: What the call would take less with these in the compressed forms that the target's hardware reads
     compressed_forms: tuple[FormTime, ...] = ()
 
 
@@ -469,6 +468,8 @@ class CompressedInfo:
     stored_bytes: int
     #: sent to the engine, 0 when the engine does not read it
     streamed_bytes: int
+    #: the engine reads it compressed
+    streams: bool | None = None
     #: CouldStream says that the target's hardware accepts the form as it is stored
     could_stream: bool
     #: why the engine reads it in this form
@@ -1076,6 +1077,8 @@ class FormTime:
     form: str
     #: less time of a call
     saves_us: int
+    #: Written is set if zinc writes weights that the model stores in the form as they are stored
+    written: bool | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
