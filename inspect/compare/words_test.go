@@ -18,7 +18,7 @@ func foreign(t *testing.T, m *Side, change func(text []byte)) *Side {
 	t.Helper()
 	b := bytes.Clone(m.pair.Container)
 	const subtype = 8 // of the Mach-O header
-	binary.LittleEndian.PutUint32(b[subtype:], target.H18g.Subtype)
+	binary.LittleEndian.PutUint32(b[subtype:], target.H12.Subtype)
 	if change != nil {
 		f, err := hwx.Read(b)
 		if err != nil {
@@ -61,7 +61,7 @@ func TestTasksWithoutFieldsAreComparedByWord(t *testing.T) {
 	t.Run("the same", func(t *testing.T) {
 		r := compared(t, a, foreign(t, m, nil), Options{})
 		expect(t, r)
-		for _, want := range []string{"compared as words, by their offset within a task, as CPU subtype 11 has no " +
+		for _, want := range []string{"compared as words, by their offset within a task, as CPU subtype 3 has no " +
 			"field table", "words 1 and 7 of each task lead to the next"} {
 			if n := noteOf(r, Tasks); !strings.Contains(n, want) {
 				t.Errorf("note %q has no %q", n, want)

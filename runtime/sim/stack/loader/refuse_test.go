@@ -79,8 +79,8 @@ func TestWrongContainersAreRefused(t *testing.T) {
 		want   string
 	}{
 		{name: "another generation", from: split, change: func(f *hwx.File) {
-			f.Header.CPUSubtype = target.H18g.Subtype
-		}, want: "header.cpusubtype: the tasks of CPU subtype 11 are not decoded"},
+			f.Header.CPUSubtype = target.H12.Subtype
+		}, want: "header.cpusubtype: the tasks of CPU subtype 3 are not decoded"},
 		{name: "bar in no segment", from: split, change: func(f *hwx.File) {
 			program(f).Bars[5] = 0x20000000
 		}, want: "container: procedure \"a\": buffer-access register 5 is 0x20000000"},
