@@ -73,16 +73,17 @@ func (c Palette) index(d, values []byte) {
 var indices = sync.Pool{New: func() any { return new([1 << 16]uint8) }}
 
 // planes are buffers for the values of a plane.
-var planes sync.Pool
+var planes = sync.Pool{New: func() any { return new([]byte) }}
 
 // indexed fills d with the indices of a plane: of lanes rows, whose values are side by side.
 func (j *job) indexed(d []byte) {
 	n := 2 * j.lanes * j.red
-	buf, _ := planes.Get().([]byte)
-	if len(buf) < n {
-		buf = make([]byte, n)
+	kept := planes.Get().(*[]byte)
+	defer planes.Put(kept)
+	if len(*kept) < n {
+		*kept = make([]byte, n)
 	}
-	defer planes.Put(buf)
+	buf := *kept
 	if j.stride > 0 {
 		gather(buf[:n], j.rows, j.lanes, j.red, j.stride)
 	} else {
