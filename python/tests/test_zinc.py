@@ -194,8 +194,13 @@ def test_cancel_from_another_thread(model: Path) -> None:
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGINT of a process")
 def test_interrupt_cancels(model: Path) -> None:
-    with pytest.raises(KeyboardInterrupt):
-        endless(model, progress=lambda p: os.kill(os.getpid(), signal.SIGINT))
+    # Shells start what runs in the background with the signal ignored.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            endless(model, progress=lambda p: os.kill(os.getpid(), signal.SIGINT))
+    finally:
+        signal.signal(signal.SIGINT, before)
     assert zinc.verify(model)
 
 
