@@ -100,8 +100,12 @@ func (e *encloser) results(op *ir.Op, args map[*ir.Value]*enclosure) ([]*enclosu
 		a := args[v]
 		mayNaN = mayNaN || a.mayNaN || op.Place.Rule == passes.RuleDecomposed && a.infinite()
 	}
+	folded := e.foldedTerms(op)
 	for i, s := range out {
 		s.mayNaN = mayNaN
+		if folded > 0 && !s.unknown {
+			s.widen(func(int, float64) float64 { return float64(folded+1) * termUnits })
+		}
 		if op.Results[i].Type.DType == ir.FP16 && s.t.Type.DType == ir.FP32 {
 			if fixed {
 				s.halvesAway()

@@ -87,3 +87,34 @@ func (s *enclosure) halvesAway() {
 		s.lo[i], s.hi[i], s.top = min(s.lo[i], least), max(s.hi[i], most), 0
 	}
 }
+
+// foldedTerms returns the terms of the product with weights whose result op multiplies by constants, 0 for none. Passes
+// may multiply the weights instead, and the constants then do not shrink the errors that the terms have in fixed point.
+func (e *encloser) foldedTerms(op *ir.Op) int64 {
+	if !e.decomposed || !e.fixed || !op.Is(ir.OpMul, ir.OpRealDiv, ir.OpBatchNorm) {
+		return 0
+	}
+	for _, p := range [...]ir.ParamName{ir.ParamX, ir.ParamY} {
+		v := op.Arg(p)
+		for v != nil && v.Def != nil && v.Def.Is(ir.OpMul, ir.OpRealDiv, ir.OpBatchNorm, ir.OpAdd, ir.OpSub) {
+			x, y := v.Def.Arg(ir.ParamX), v.Def.Arg(ir.ParamY)
+			if v = x; y != nil && (x.IsConst() || x.Def != nil && len(free(x.Def)) == 0) {
+				v = y
+			}
+		}
+		if v == nil || v.Def == nil {
+			continue
+		}
+		switch product := v.Def; {
+		case product.Is(ir.OpConv, ir.OpLinear):
+			if w := product.Arg(ir.ParamWeight).Type; w.Rank() > 0 && w.Shape[0] > 0 {
+				return w.Elems() / w.Shape[0]
+			}
+		case product.Is(ir.OpMatMul):
+			if m, err := ir.MatMulAttrs(product); err == nil && m.K >= 0 {
+				return m.K
+			}
+		}
+	}
+	return 0
+}

@@ -64,38 +64,7 @@ func product(s *statement, ts []interp.Tensor) ([]*enclosure, error) {
 	if s.floatResult() {
 		s.rel = fuzz + s.constants
 	}
-	if n := s.foldedTerms(); n > 0 {
-		out[0].widen(func(int, float64) float64 { return float64(n+1) * termUnits })
-	}
 	return out, nil
-}
-
-// foldedTerms returns the terms of the product with weights whose result a constant multiplies, 0 for none. Passes may
-// multiply the weights instead, and the constant then does not shrink the errors that the terms have in fixed point.
-func (s *statement) foldedTerms() int64 {
-	if !s.decomposed || !s.fixed {
-		return 0
-	}
-	for _, p := range [...]ir.ParamName{ir.ParamX, ir.ParamY} {
-		v := s.op.Arg(p)
-		for v != nil && v.Def != nil && v.Def.Is(ir.OpMul, ir.OpAdd, ir.OpSub) {
-			v = v.Def.Arg(ir.ParamX)
-		}
-		if v == nil || v.Def == nil {
-			continue
-		}
-		switch op := v.Def; {
-		case op.Is(ir.OpConv, ir.OpLinear):
-			if w := op.Arg(ir.ParamWeight).Type; w.Rank() > 0 && w.Shape[0] > 0 {
-				return w.Elems() / w.Shape[0]
-			}
-		case op.Is(ir.OpMatMul):
-			if m, err := ir.MatMulAttrs(op); err == nil && m.K >= 0 {
-				return m.K
-			}
-		}
-	}
-	return 0
 }
 
 // mayBeEngine reports whether the engine may compute a product with weights w: in the source, those that are compressed
