@@ -1,6 +1,7 @@
 package mlmodel
 
 import (
+	"fmt"
 	"maps"
 	"math"
 	"slices"
@@ -93,6 +94,49 @@ func flexibility(x *metadata.Feature, name string, flex *ir.Flexible) {
 			x.Enumerated = append(x.Enumerated, s)
 		}
 	}
+}
+
+// describable returns an error for a feature that a description cannot represent, such as one of a type that only a
+// metadata.json names.
+func describable(m *metadata.Model) error {
+	for i := range m.Functions {
+		f := &m.Functions[i]
+		for _, x := range slices.Concat(f.Inputs, f.Outputs, f.States) {
+			if fault := fault(&x); fault != "" {
+				return fmt.Errorf("%s: feature %s of function %s has %s", m.Source, x.Name, f.Name, fault)
+			}
+		}
+	}
+	return nil
+}
+
+// fault returns what a description cannot represent of a feature, and what it can.
+func fault(x *metadata.Feature) string {
+	among := func(what, value string, known []string) string {
+		if slices.Contains(known, value) {
+			return ""
+		}
+		return fmt.Sprintf("%s %q, want one of %s", what, value, strings.Join(known, ", "))
+	}
+	if fault := among("type", x.Kind, featureTypeSchema.messages()); fault != "" {
+		return fault
+	}
+	switch x.Kind {
+	case "dictionary":
+		return among("key type", x.Elem, dictionarySchema.messages())
+	case "sequence":
+		return among("element type", x.Elem, sequenceSchema.messages())
+	}
+	if x.Elem == "" {
+		return "" // as Describe leaves it, with a warning
+	}
+	switch x.Kind {
+	case "multiArray", "state":
+		return among("element type", x.Elem, slices.Sorted(maps.Keys(arrayTypeNumbers)))
+	case "image":
+		return among("colour space", x.Elem, slices.Sorted(maps.Keys(colourNumbers)))
+	}
+	return ""
 }
 
 // description writes a ModelDescription.

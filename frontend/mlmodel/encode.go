@@ -21,8 +21,13 @@ const codeSpec = "specification"
 
 // Encode writes the specification of a model with a program, with m.Description or, if that is nil, a description
 // from m.Metadata. Decoding the bytes returns an equal model, and equal models have equal bytes. What a specification
-// cannot represent is an error with diagnostics (diag.AsList).
+// cannot represent is an error, of a program with diagnostics (diag.AsList).
 func Encode(m *Model) ([]byte, error) {
+	if m.Description == nil {
+		if err := describable(m.Metadata); err != nil {
+			return nil, err
+		}
+	}
 	e := &encoder{model: m}
 	e.number(modelSchema, "specificationVersion", uint64(m.Metadata.SpecificationVersion))
 	e.message(modelSchema, "description", func() {

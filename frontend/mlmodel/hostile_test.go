@@ -278,6 +278,13 @@ func FuzzModel(f *testing.F) {
 		if got := textOf(t, again.Program); got != text {
 			t.Fatalf("the text is, after it was written,\n%s\nwant\n%s", got, text)
 		}
+		m.Description = nil
+		if out, err = Encode(m); err != nil {
+			return // of features that are not described whole
+		}
+		if _, err := decode(out); err != nil {
+			t.Fatalf("what was written with a new description is not read: %v", err)
+		}
 	})
 }
 

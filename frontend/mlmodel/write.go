@@ -11,7 +11,19 @@ import (
 // entries of a map by key, so that equal models have equal bytes.
 type writer struct{ b []byte }
 
-// named returns the field of that name. It panics if there is none: the names are constants of this package.
+// messages returns the names of the fields that are messages.
+func (s schema) messages() []string {
+	var names []string
+	for _, f := range s {
+		if f.typ == protowire.BytesType {
+			names = append(names, f.name)
+		}
+	}
+	return names
+}
+
+// named returns the field of that name. It panics if there is none: the names are constants of this package, or are
+// checked before (describable).
 func (s schema) named(name string) field {
 	for _, f := range s {
 		if f.name == name {

@@ -2,6 +2,7 @@ package mlmodelc
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -35,9 +36,15 @@ func Metadata(about *metadata.Model, p *mil.Program, name string) ([]byte, error
 		return nil, fmt.Errorf("the model is described without its functions")
 	}
 	for i := range about.Functions {
-		if f := &about.Functions[i]; f.Predicted != "" {
+		f := &about.Functions[i]
+		if f.Predicted != "" {
 			return nil, fmt.Errorf("the model is a classifier or a regressor, which predicts %s; no compiled one is "+
 				"known, so only packages and texts of it are written", f.Predicted)
+		}
+		for _, x := range slices.Concat(f.Inputs, f.Outputs, f.States) {
+			if x.Kind == "" {
+				return nil, fmt.Errorf("feature %s of function %s has no type", x.Name, f.Name)
+			}
 		}
 	}
 	var functions []any

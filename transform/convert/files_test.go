@@ -83,6 +83,47 @@ func TestWeightsAreMovedToTheirFolder(t *testing.T) {
 	}
 }
 
+// TestFeaturesThatNoDescriptionHas checks the errors of a text whose metadata.json describes its input in a way that
+// specifications do not have, and of a specification that leaves out the type of its input.
+func TestFeaturesThatNoDescriptionHas(t *testing.T) {
+	for _, c := range []struct{ feature, want string }{
+		{`"type":"Foo"`, `type "Foo", want one of int64, double, string, image, multiArray`},
+		{`"type":""`, `type "", want one of int64`},
+		{`"type":"isOptional"`, `type "isOptional", want one of int64`},
+		{`"type":"Dictionary","dataType":"Double"`, `key type "fp64", want one of int64, string`},
+		{`"type":"Sequence"`, `element type "", want one of int64, string`},
+		{`"type":"MultiArray","dataType":"UInt8"`, `element type "UInt8", want one of fp16, fp32`},
+		{`"type":"Image","colorspace":"CMYK"`, `colour space "CMYK", want one of BGR, GRAYSCALE`},
+	} {
+		dir := t.TempDir()
+		if err := os.Rename(writeText(t, dir), filepath.Join(dir, frontend.TextName)); err != nil {
+			t.Fatal(err)
+		}
+		about := fmt.Sprintf(`[{"inputSchema":[{"name":"x",%s}]}]`, c.feature)
+		if err := os.WriteFile(filepath.Join(dir, metadata.FileName), []byte(about), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		for _, to := range []string{"m.mlpackage", "m.mlmodelc"} {
+			err := convertTo(t, dir, filepath.Join(t.TempDir(), to), Options{})
+			if err == nil || !strings.Contains(err.Error(), "feature x of function main has "+c.want) {
+				t.Errorf("%s as %s: %v, want %s", c.feature, to, err, c.want)
+			}
+		}
+	}
+
+	dir := t.TempDir()
+	src, err := frontend.OpenSource(writeText(t, dir), frontend.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer src.Close()
+	src.Spec.Description = []byte{1<<3 | 2, 3, 1<<3 | 2, 1, 'x'} // input { name: "x" }
+	_, err = Plan(src, filepath.Join(dir, "m.mlmodelc"), Options{})
+	if err == nil || !strings.Contains(err.Error(), "feature x of function main has no type") {
+		t.Errorf("an input without a type: %v", err)
+	}
+}
+
 // header returns a printed program without the name of its file.
 func header(s string) string {
 	lines := strings.SplitAfter(s, "\n")
