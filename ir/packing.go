@@ -1,5 +1,7 @@
 package ir
 
+import "fmt"
+
 // Packing is how the values of a constant can be stored in fewer bytes. The values are there as well: passes compute
 // with them, and lowering decides what it stores.
 type Packing struct {
@@ -61,6 +63,27 @@ func moving(fold func(op *Op) ([]*Const, error)) func(op *Op) ([]*Const, error) 
 		}
 		return cs, err
 	}
+}
+
+// VerifyPackings returns an error for a constant with a value that is not in its codebook and is not assumed. Verify
+// leaves this out: it reads all values.
+func VerifyPackings(p *Program) error {
+	seen := map[*Const]bool{}
+	var bad error
+	for _, f := range p.Funcs {
+		Walk(f, func(op *Op) {
+			op.Operands(func(_ *Param, v *Value) {
+				if v == nil || !v.IsConst() || seen[v.Const] {
+					return
+				}
+				seen[v.Const] = true
+				if c := v.Const; bad == nil && c.Packing != nil && c.Assumed == nil && !c.Packing.packs(c) {
+					bad = fmt.Errorf("%s: %s: a value of %s is not in its codebook", p.PosString(op.Pos), op.Def.Name, v.Name)
+				}
+			})
+		})
+	}
+	return bad
 }
 
 // packs reports whether every value of the constant is an entry of the codebook.

@@ -99,6 +99,15 @@ func TestTextHasThePalette(t *testing.T) {
 	if got.Packing == nil || !slices.Equal(got.Packing.Codebook, w.Packing.Codebook) {
 		t.Errorf("the codebook is %+v\n%s", got.Packing, text)
 	}
+	if err := VerifyPackings(p); err != nil {
+		t.Error(err)
+	}
+	stale := *got
+	stale.Packing = newPacking(FP16, []byte{0, 0x3c, 0, 0xc0, 0, 0x38, 0, 0x43})
+	p.Funcs[0].Body.Ops[0].Arg(ParamWeight).Const = &stale
+	if err := VerifyPackings(p); err == nil || !strings.Contains(err.Error(), "linear: a value of") {
+		t.Errorf("a codebook of other values: %v", err)
+	}
 	const book = `palette "003c00c000380042"`
 	for bad, want := range map[string]string{
 		`palette "003c00c00038"`:     "a codebook of 6 bytes",

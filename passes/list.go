@@ -2,6 +2,7 @@ package passes
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -220,7 +221,7 @@ func (s *State) run(ctx context.Context, next int) error {
 			return err
 		}
 		if s.VerifyEach {
-			if err := ir.Verify(s.Program); err != nil {
+			if err := cmp.Or(ir.Verify(s.Program), ir.VerifyPackings(s.Program)); err != nil {
 				return fmt.Errorf("after pass %s: %w", pass.Name, err)
 			}
 		}

@@ -41,7 +41,7 @@ func histogram(f *mil.Func) dictionary {
 	return counts
 }
 
-// operationName returns the name of an operation in a histogram: one that was defined anew after iOS 15 has the name of
+// operationName returns the name of an operation in a histogram: one that was redefined after iOS 15 has the name of
 // that operation set before it.
 func operationName(op, opset string) string {
 	parts := strings.Split(op, "_")
@@ -59,7 +59,7 @@ func operationName(op, opset string) string {
 }
 
 // definedIn returns the operation set with the newest definition of an operation up to opset, "" for that of iOS 15.
-// Apple's registry has more definitions than coremltools': compiled models show that iOS 16 defined anew what computes,
+// Apple's registry has more definitions than coremltools': compiled models show that iOS 16 redefined what computes,
 // iOS 17 what has two operands, and iOS 18 a pointwise operation. That the other operations of those classes, and all
 // of iOS 18, go with them is inferred.
 func definedIn(op, opset string) string {

@@ -44,8 +44,8 @@ func (c Palette) check() error {
 	return nil
 }
 
-// index fills d with the indices of fp16 values. A value that is not an entry, as only assumed values may be, has the
-// index 0.
+// index fills d with the indices of fp16 values. A value that is not an entry, as only assumed values may be
+// (ir.VerifyPackings), has the index 0.
 func (c Palette) index(d, values []byte) {
 	at := indices.Get().(*[1 << 16]uint8)
 	defer indices.Put(at)
