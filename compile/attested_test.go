@@ -169,14 +169,7 @@ func recordedWords(t *testing.T, c *recordedCase, i int) []uint32 {
 // compiledTasks compiles a case and decodes the tasks of its container.
 func compiledTasks(t *testing.T, c *recordedCase, tab *target.Table) []*td.Task {
 	t.Helper()
-	dir := t.TempDir()
-	text, weights := caseFiles(t, c)
-	for name, data := range map[string][]byte{"model.mil": text, "weights.bin": weights} {
-		if err := os.WriteFile(filepath.Join(dir, name), data, 0o666); err != nil {
-			t.Fatal(err)
-		}
-	}
-	m, err := frontend.Open(filepath.Join(dir, "model.mil"), frontend.Options{})
+	m, err := frontend.Open(writtenCase(t, c), frontend.Options{})
 	if err != nil {
 		t.Logf("%s: %v", c.Case, err)
 		return nil
@@ -207,6 +200,19 @@ func compiledTasks(t *testing.T, c *recordedCase, tab *target.Table) []*td.Task 
 		tasks = append(tasks, p.Task)
 	}
 	return tasks
+}
+
+// writtenCase writes a case's files, and returns the path of its text.
+func writtenCase(t *testing.T, c *recordedCase) string {
+	t.Helper()
+	dir := t.TempDir()
+	text, weights := caseFiles(t, c)
+	for name, data := range map[string][]byte{"model.mil": text, "weights.bin": weights} {
+		if err := os.WriteFile(filepath.Join(dir, name), data, 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return filepath.Join(dir, "model.mil")
 }
 
 // caseFiles returns a case's text and weight file: a blob for each reference, with the values that its compiler saw.

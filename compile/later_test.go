@@ -9,8 +9,6 @@ import (
 	"math"
 	"math/bits"
 	"math/rand/v2"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -48,15 +46,9 @@ type laterProgram struct {
 // most.
 func laterProgramOf(t *testing.T, c *recordedCase, on *target.Table) *laterProgram {
 	t.Helper()
-	dir := t.TempDir()
-	text, weights := caseFiles(t, c)
-	for name, data := range map[string][]byte{"model.mil": text, "weights.bin": weights} {
-		if err := os.WriteFile(filepath.Join(dir, name), data, 0o666); err != nil {
-			t.Fatal(err)
-		}
-	}
+	text := writtenCase(t, c)
 	open := func() *frontend.Model {
-		m, err := frontend.Open(filepath.Join(dir, "model.mil"), frontend.Options{})
+		m, err := frontend.Open(text, frontend.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}

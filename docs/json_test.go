@@ -78,49 +78,55 @@ func anchor(t reflect.Type) string {
 // table writes a line for each key.
 func (d *jsonDocs) table(t reflect.Type) {
 	head(d.w, "key", "type", "meaning")
-	d.rows(t, map[string]bool{})
+	for _, k := range keys(t) {
+		note := d.note(k.in, k.field.Name)
+		if k.empty {
+			note = strings.TrimPrefix(note+"; may be absent", "; ")
+		}
+		row(d.w, "`"+k.name+"`", d.of(k.field.Type), note)
+	}
 }
 
-// rows writes the keys of a structure and of those embedded in it, unless an outer one has the same key.
-func (d *jsonDocs) rows(t reflect.Type, seen map[string]bool) {
+// A jsonKey is a key of a structure in JSON.
+type jsonKey struct {
+	name     string
+	in       reflect.Type // which has the field
+	field    reflect.StructField
+	empty    bool // it is left out if the field is empty
+	required bool
+}
+
+// keys returns the keys of a structure, and after them those of the structures embedded in it, unless an outer one has
+// the same key.
+func keys(t reflect.Type) []jsonKey {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
-	var embedded []reflect.Type
-	for f := range fields(t) {
-		key, rest, _ := strings.Cut(f.Tag.Get("json"), ",")
+	var all, inner []jsonKey
+	for i := range t.NumField() {
+		f := t.Field(i)
+		key, options, _ := strings.Cut(f.Tag.Get("json"), ",")
 		switch {
 		case key == "-" || !f.IsExported() && !f.Anonymous:
 			continue
 		case f.Anonymous && key == "":
-			embedded = append(embedded, f.Type)
-			continue
-		case key == "":
-			key = f.Name
-		}
-		if seen[key] {
-			continue
-		}
-		seen[key] = true
-		note := d.note(t, f.Name)
-		if strings.Contains(rest, "omitempty") {
-			note = strings.TrimPrefix(note+"; may be absent", "; ")
-		}
-		row(d.w, "`"+key+"`", d.of(f.Type), note)
-	}
-	for _, e := range embedded {
-		d.rows(e, seen)
-	}
-}
-
-func fields(t reflect.Type) func(yield func(reflect.StructField) bool) {
-	return func(yield func(reflect.StructField) bool) {
-		for i := range t.NumField() {
-			if !yield(t.Field(i)) {
-				return
+			for _, k := range keys(f.Type) {
+				k.required = k.required && f.Type.Kind() != reflect.Pointer
+				inner = append(inner, k)
 			}
+			continue
+		}
+		all = append(all, jsonKey{
+			name: cmp.Or(key, f.Name), in: t, field: f,
+			empty: strings.Contains(options, "omitempty"), required: !strings.Contains(options, "omit"),
+		})
+	}
+	for _, k := range inner {
+		if !slices.ContainsFunc(all, func(o jsonKey) bool { return o.name == k.name }) {
+			all = append(all, k)
 		}
 	}
+	return all
 }
 
 // of names a type, and has it described if it is a structure of zinc.
@@ -216,17 +222,10 @@ func TestJSONKeysHaveMeanings(t *testing.T) {
 	}
 	for i := 0; i < len(d.types); i++ {
 		typ := d.types[i]
-		for f := range fields(typ) {
-			key, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-			switch {
-			case f.Anonymous && key == "":
-				d.of(f.Type)
-			case key == "-" || !f.IsExported():
-			default:
-				d.of(f.Type)
-				if d.note(typ, f.Name) == "" {
-					t.Errorf("%v.%s has no comment, so that docs/json.md cannot say what %q means", typ, f.Name, key)
-				}
+		for _, k := range keys(typ) {
+			d.of(k.field.Type)
+			if d.note(k.in, k.field.Name) == "" {
+				t.Errorf("%v.%s has no comment, so that docs/json.md cannot say what %q means", k.in, k.field.Name, k.name)
 			}
 		}
 	}
@@ -237,9 +236,9 @@ func TestJSONShapesHaveOneTypeForAKey(t *testing.T) {
 	for _, key := range []string{"engine_ops", "cpu_ops", "dispatches", "target", "model"} {
 		kinds := map[reflect.Kind][]string{}
 		for command, typ := range documents() {
-			for f := range fields(typ) {
-				if name, _, _ := strings.Cut(f.Tag.Get("json"), ","); name == key {
-					kinds[f.Type.Kind()] = append(kinds[f.Type.Kind()], command)
+			for _, k := range keys(typ) {
+				if kind := k.field.Type.Kind(); k.name == key && k.in == typ {
+					kinds[kind] = append(kinds[kind], command)
 				}
 			}
 		}

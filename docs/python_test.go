@@ -59,7 +59,7 @@ var pythonKeywords = []string{"pass", "from", "in", "is", "class", "import"}
 func (p *pythonClasses) class(w *bytes.Buffer, t reflect.Type) {
 	fmt.Fprintf(w, "\n\n@dataclass(frozen=True, kw_only=True)\nclass %s:\n    \"\"\"%s in docs/json.md.\"\"\"\n\n",
 		p.name(t), anchor(t))
-	p.fields(w, t, map[string]bool{})
+	p.fields(w, t)
 }
 
 // name returns the name of a structure's class: that of its type, with its package before it if another has that.
@@ -79,38 +79,26 @@ func (p *pythonClasses) name(t reflect.Type) string {
 	return name
 }
 
-// fields writes the attributes of a structure and of those embedded in it, unless an outer one has the same key.
-func (p *pythonClasses) fields(w *bytes.Buffer, t reflect.Type, seen map[string]bool) {
-	for t.Kind() == reflect.Pointer {
-		t = t.Elem()
-	}
-	for f := range fields(t) {
-		key, rest, _ := strings.Cut(f.Tag.Get("json"), ",")
-		if key == "" || key == "-" || seen[key] {
-			continue
+// fields writes the attributes of a structure and of those embedded in it.
+func (p *pythonClasses) fields(w *bytes.Buffer, t reflect.Type) {
+	for _, k := range keys(t) {
+		name := k.name
+		if slices.Contains(pythonKeywords, name) {
+			name += "_"
 		}
-		seen[key] = true
-		if slices.Contains(pythonKeywords, key) {
-			key += "_"
-		}
-		for _, line := range wrapped(p.note(t, f.Name), 108) {
+		for _, line := range wrapped(p.note(k.in, k.field.Name), 108) {
 			fmt.Fprintf(w, "    #: %s\n", line)
 		}
-		kind, value := p.kind(f.Type), ""
+		kind, value := p.kind(k.field.Type), ""
 		switch {
 		case strings.HasPrefix(kind, "tuple"):
 			value = " = ()"
 		case strings.HasPrefix(kind, "dict"):
 			value = " = field(default_factory=dict)"
-		case strings.Contains(rest, "omitempty") || f.Type.Kind() == reflect.Pointer:
+		case k.empty || k.field.Type.Kind() == reflect.Pointer:
 			kind, value = kind+" | None", " = None"
 		}
-		fmt.Fprintf(w, "    %s: %s%s\n", key, kind, value)
-	}
-	for f := range fields(t) {
-		if key, _, _ := strings.Cut(f.Tag.Get("json"), ","); f.Anonymous && key == "" {
-			p.fields(w, f.Type, seen)
-		}
+		fmt.Fprintf(w, "    %s: %s%s\n", name, kind, value)
 	}
 }
 

@@ -70,46 +70,18 @@ func (s *jsonSchema) text() []byte {
 // object describes a structure with those embedded in it.
 func (s *jsonSchema) object(t reflect.Type) node {
 	properties, required := node{}, []string{}
-	s.properties(t, properties, &required)
-	slices.Sort(required)
-	return node{"type": "object", "properties": properties, "required": required}
-}
-
-func (s *jsonSchema) properties(t reflect.Type, properties node, required *[]string) {
-	for t.Kind() == reflect.Pointer {
-		t = t.Elem()
-	}
-	var embedded []reflect.Type
-	for f := range fields(t) {
-		key, rest, _ := strings.Cut(f.Tag.Get("json"), ",")
-		switch {
-		case key == "-" || !f.IsExported() && !f.Anonymous:
-			continue
-		case f.Anonymous && key == "":
-			embedded = append(embedded, f.Type)
-			continue
-		case key == "":
-			key = f.Name
-		}
-		if properties[key] != nil {
-			continue
-		}
-		p := s.of(f.Type)
-		if note := s.docs.note(t, f.Name); note != "" {
+	for _, k := range keys(t) {
+		p := s.of(k.field.Type)
+		if note := s.docs.note(k.in, k.field.Name); note != "" {
 			p["description"] = note
 		}
-		properties[key] = p
-		if !strings.Contains(rest, "omit") {
-			*required = append(*required, key)
+		properties[k.name] = p
+		if k.required {
+			required = append(required, k.name)
 		}
 	}
-	for _, e := range embedded {
-		var inner []string
-		s.properties(e, properties, &inner)
-		if e.Kind() != reflect.Pointer {
-			*required = append(*required, inner...)
-		}
-	}
+	slices.Sort(required)
+	return node{"type": "object", "properties": properties, "required": required}
 }
 
 // of describes a type. Structures of zinc have a definition of their own.

@@ -87,16 +87,12 @@ func openAnySource(path string, opts Options) (*Source, error) {
 }
 
 func specSource(path string, opts *Options) (*Source, error) {
-	s, err := openSource(path, opts.Follow)
+	s, spec, err := decodeSpec(path, opts.Follow)
 	if err != nil {
 		return nil, err
 	}
 	defer s.close()
-	spec, err := mlmodel.Decode(s.file, s.size, s.name)
-	if err != nil {
-		return nil, err
-	}
-	if spec.Program == nil || len(spec.Pipeline) > 0 {
+	if len(spec.Pipeline) > 0 {
 		return nil, formError(path, spec)
 	}
 	if err := mil.Layout(s.name+" as text", spec.Program); err != nil {
@@ -107,13 +103,8 @@ func specSource(path string, opts *Options) (*Source, error) {
 		return nil, fmt.Errorf("%s: %w", s.name, err)
 	}
 	out := &Source{Spec: spec, Sum: (*[sha256.Size]byte)(sum.Sum(nil))}
-	if opts.WeightsDir != "" {
-		out.blobs, err = blobfile.OpenSet(opts.WeightsDir, opts.Follow)
-		return out, err
-	}
-	out.blobs = blobfile.NewSet(s.root, s.dir)
-	s.root = nil // the Set closes it
-	return out, nil
+	out.blobs, err = s.blobs(opts)
+	return out, err
 }
 
 // compiledSource reads a compiled model with the description of its inputs and outputs. It returns nil for a folder

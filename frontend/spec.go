@@ -112,28 +112,41 @@ func openSource(path string, follow bool) (*source, error) {
 	return s, nil
 }
 
+// blobs returns the folder of the weights, which opts may replace. A second call would have none.
+func (s *source) blobs(opts *Options) (*blobfile.Set, error) {
+	if opts.WeightsDir != "" {
+		return blobfile.OpenSet(opts.WeightsDir, opts.Follow)
+	}
+	root := s.root
+	s.root = nil // the Set closes it
+	return blobfile.NewSet(root, s.dir), nil
+}
+
+// decodeSpec opens and reads a specification with an ML program. The caller closes the source.
+func decodeSpec(path string, follow bool) (*source, *mlmodel.Model, error) {
+	s, err := openSource(path, follow)
+	if err != nil {
+		return nil, nil, err
+	}
+	spec, err := mlmodel.Decode(s.file, s.size, s.name)
+	if err == nil && spec.Program == nil {
+		err = formError(path, spec)
+	}
+	if err != nil {
+		s.close()
+		return nil, nil, err
+	}
+	return s, spec, nil
+}
+
 // openSpec reads a package or a specification.
 func openSpec(path string, opts Options) (*Model, error) {
-	s, err := openSource(path, opts.Follow)
+	s, spec, err := decodeSpec(path, opts.Follow)
 	if err != nil {
 		return nil, err
 	}
 	defer s.close()
-	spec, err := mlmodel.Decode(s.file, s.size, s.name)
-	if err != nil {
-		return nil, err
-	}
-	if spec.Program == nil {
-		return nil, formError(path, spec)
-	}
-	blobs := func() (*blobfile.Set, error) {
-		if opts.WeightsDir != "" {
-			return blobfile.OpenSet(opts.WeightsDir, opts.Follow)
-		}
-		root := s.root
-		s.root = nil // the Set closes it
-		return blobfile.NewSet(root, s.dir), nil
-	}
+	blobs := func() (*blobfile.Set, error) { return s.blobs(&opts) }
 	shown, src := opts.text(s.name+" as text", nil)
 	var m *Model
 	if src != nil {
