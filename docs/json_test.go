@@ -225,7 +225,8 @@ func TestJSONKeysHaveMeanings(t *testing.T) {
 		for _, k := range keys(typ) {
 			d.of(k.field.Type)
 			if d.note(k.in, k.field.Name) == "" {
-				t.Errorf("%v.%s has no comment, so that docs/json.md cannot say what %q means", k.in, k.field.Name, k.name)
+				t.Errorf("%v.%s has no comment, so that docs/json.md cannot say what %q means", k.in, k.field.Name,
+					k.name)
 			}
 		}
 	}
