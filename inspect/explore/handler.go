@@ -67,7 +67,7 @@ var routes = []struct {
 	{"GET /api/fields", (*Server).fieldList},
 	{"GET /api/progress", (*Server).progress},
 	{"POST /api/compile", (*Server).compileRequest},
-	{"POST /api/price", (*Server).priceRequest},
+	{"POST /api/estimate", (*Server).estimateRequest},
 	{"POST /api/diff", (*Server).diffRequest},
 	{"GET /api/view/{key}/statements", onView(statementList)},
 	{"GET /api/view/{key}/ir", onView(irList)},

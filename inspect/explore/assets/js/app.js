@@ -152,7 +152,7 @@ const pin = async (kind, id) => {
 const costs = new Costs();
 const links = new Links((what) => {
   source.list.restyle();
-  if (!priced) {
+  if (!estimated) {
     for (const l of [passes.list, tasks.list, chain.list]) l.restyle();
     bytes.restyle();
     container.restyle();
@@ -161,7 +161,7 @@ const links = new Links((what) => {
   if (what !== "pin") return;
   const first = links.pinned ? mainStatement() : -1;
   answer.show(first);
-  if (priced) {
+  if (estimated) {
     if (links.pinned) showFirst();
   } else if (links.pinned) {
     showFirst();
@@ -271,7 +271,7 @@ let paired = false;
 // What the panes have been filled with, by key: panes that are not in sight are filled when they are opened.
 const filled = {};
 let shown = null; // the summary of the compilation that is shown
-let priced = false; // the source and the answer show an edit whose compilation is not there yet
+let estimated = false; // the source and the answer show an edit whose compilation is not there yet
 let why = ""; // why there is no pair, "" where there is one
 let wantedPass = "",
   wantedPin = null,
@@ -317,11 +317,11 @@ async function compile() {
   try {
     if (request.text !== undefined) {
       if (!request.version || request.version === "this") {
-        const p = await post("price", request, mine.signal);
+        const p = await post("estimate", request, mine.signal);
         await opened;
         if (mine.signal.aborted) return;
         if (!p.ok) return refused(p);
-        price(p);
+        estimate(p);
       }
       await pause(PAIR, mine.signal);
     }
@@ -367,12 +367,12 @@ function refused(s) {
   status(any ? `${s.error}; the panes show what compiled last` : s.error, true);
 }
 
-// price shows what an edit costs, which is known long before it is compiled: in the source and in the answer. The other
+// estimate shows what an edit costs, which is known long before it is compiled: in the source and in the answer. The other
 // panes show the compilation before.
-function price(p) {
+function estimate(p) {
   const pinned = pinnedStatement();
   source.diagnose(p.places);
-  priced = true;
+  estimated = true;
   paired = false;
   shown = null;
   stale(true, true);
@@ -387,10 +387,10 @@ function price(p) {
     base: bases.get(JSON.stringify(config.value())),
   });
   source.layout();
-  document.body.dataset.priced = String(p.cost.us);
+  document.body.dataset.estimated = String(p.cost.us);
   const again = statementLike(p.statements, pinned);
   if (again >= 0) pin("statement", again);
-  performance.mark("zinc-priced");
+  performance.mark("zinc-estimated");
 }
 
 // pinnedStatement is the statement that is chosen, and statementLike finds it among others, -1 for none.
@@ -481,8 +481,8 @@ async function take(s, signal) {
     get(`view/${s.key}/cost`, {}, signal),
   ]);
   const pinned = pinnedStatement();
-  priced = false;
-  document.body.dataset.priced = "";
+  estimated = false;
+  document.body.dataset.estimated = "";
   links.take(s.key, statements);
   costs.take(cost);
   shown = s;

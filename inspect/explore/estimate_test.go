@@ -37,8 +37,8 @@ func byName(t *testing.T, list []statement, costs []opCost) map[string]string {
 	return out
 }
 
-// TestPriceIsWhatCompilingCosts compares the price of texts, edited and not, with what their pairs cost.
-func TestPriceIsWhatCompilingCosts(t *testing.T) {
+// TestEstimateIsWhatCompilingCosts compares the estimate of texts, edited and not, with what their pairs cost.
+func TestEstimateIsWhatCompilingCosts(t *testing.T) {
 	c := newClient(t, small, digits)
 	for _, model := range []string{"digits", "sample", "digits"} {
 		var src sourceText
@@ -48,25 +48,25 @@ func TestPriceIsWhatCompilingCosts(t *testing.T) {
 			{Model: model}, {Model: model, Text: &edited}, {Model: model, Precision: "fp16", Text: &edited},
 			{Model: model, Target: "h17", Text: &edited},
 		} {
-			var got priceAnswer
-			c.must("/api/price", cfg, &got)
+			var got estimateAnswer
+			c.must("/api/estimate", cfg, &got)
 			made := c.compile(cfg)
 			var want costAnswer
 			c.must("/api/view/"+made.Key+"/cost", nil, &want)
 			var list paged[statement]
 			c.must("/api/view/"+made.Key+"/statements", nil, &list)
 			if !got.OK || got.Line != made.Line || got.Cost.Total != want.Total || got.Dispatches != made.Dispatches {
-				t.Errorf("%s: price %s us, %q; compiled %s us, %q", model, got.Cost.Total, got.Line, want.Total,
+				t.Errorf("%s: estimate %s us, %q; compiled %s us, %q", model, got.Cost.Total, got.Line, want.Total,
 					made.Line)
 			}
 			a, b := byName(t, got.Statements, got.Cost.Statements), byName(t, list.Rows, want.Statements)
 			for name, x := range b {
 				if a[name] != x {
-					t.Errorf("%s: price of %s is %s, compiled %s", model, name, a[name], x)
+					t.Errorf("%s: estimate of %s is %s, compiled %s", model, name, a[name], x)
 				}
 			}
 			if len(a) != len(b) || len(b) == 0 {
-				t.Errorf("%s: %d statements have a price, %d when compiled", model, len(a), len(b))
+				t.Errorf("%s: %d statements have an estimate, %d when compiled", model, len(a), len(b))
 			}
 		}
 	}
@@ -95,28 +95,28 @@ func TestGenerationsAreComparedFromAView(t *testing.T) {
 	}
 }
 
-// TestPriceRefuses has what cannot be priced: texts with errors, whose diagnostics are those of compiling, and other
+// TestEstimateRefuses has what cannot be estimated: texts with errors, whose diagnostics are those of compiling, and other
 // versions.
-func TestPriceRefuses(t *testing.T) {
+func TestEstimateRefuses(t *testing.T) {
 	c := newClient(t, small, digits)
 	var src sourceText
 	c.must("/api/source?model=digits", nil, &src)
 	wrong := strings.Replace(src.Text, "relu(", "rleu(", 1)
-	var got priceAnswer
-	c.must("/api/price", Config{Model: "digits", Text: &wrong}, &got)
+	var got estimateAnswer
+	c.must("/api/estimate", Config{Model: "digits", Text: &wrong}, &got)
 	made := c.compile(Config{Model: "digits", Text: &wrong})
 	if got.OK || got.Error != made.Error || len(got.Places) == 0 || got.Places[0] != made.Places[0] {
-		t.Errorf("price: %+v; compiled: %q %+v", got, made.Error, made.Places)
+		t.Errorf("estimate: %+v; compiled: %q %+v", got, made.Error, made.Places)
 	}
 	for _, cfg := range []Config{{Model: "digits", Version: "other"}, {Model: "digits", Target: "h1"}} {
-		if status, b := c.ask("/api/price", cfg); status != http.StatusBadRequest {
+		if status, b := c.ask("/api/estimate", cfg); status != http.StatusBadRequest {
 			t.Errorf("%+v: status %d: %s", cfg, status, b)
 		}
 	}
 }
 
 // TestEditsShareAMemoryWhileWeightsStay holds that the memory of a model's edits ends when a weight file changes, and
-// that a price that runs beside another one has none.
+// that an estimate that runs beside another one has none.
 func TestEditsShareAMemoryWhileWeightsStay(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.CopyFS(dir, os.DirFS(digits)); err != nil {
@@ -136,7 +136,7 @@ func TestEditsShareAMemoryWhileWeightsStay(t *testing.T) {
 	}
 	first, end := take()
 	if beside, done := take(); beside != nil {
-		t.Error("two prices at a time have the memory")
+		t.Error("two estimates at a time have the memory")
 	} else {
 		done()
 	}
@@ -164,7 +164,7 @@ func TestEditsShareAMemoryWhileWeightsStay(t *testing.T) {
 	}
 }
 
-// BenchmarkEdit takes the time from an edit of a statement of an encoder of 1,174 operations to its price, with the
+// BenchmarkEdit takes the time from an edit of a statement of an encoder of 1,174 operations to its estimate, with the
 // connection. Collections run while nobody waits.
 func BenchmarkEdit(b *testing.B) {
 	dir := filepath.Join(shareddir.Find(b), "corpus", "parakeet-eou-encoder-1280ms")
@@ -200,7 +200,7 @@ func BenchmarkEdit(b *testing.B) {
 		}
 		memlimit.Rest()
 		b.StartTimer()
-		r, err := http.Post(h.URL+"/api/price", "application/json", strings.NewReader(string(q)))
+		r, err := http.Post(h.URL+"/api/estimate", "application/json", strings.NewReader(string(q)))
 		if err != nil {
 			b.Fatal(err)
 		}

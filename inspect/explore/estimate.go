@@ -11,8 +11,8 @@ import (
 	"github.com/zinc-compiler/zinc/ir"
 )
 
-// priceAnswer is what an edit comes to, known before its pair is built: the answer to POST price.
-type priceAnswer struct {
+// estimateAnswer is what an edit comes to, known before its pair is built: the answer to POST estimate.
+type estimateAnswer struct {
 	OK     bool    `json:"ok"`
 	Error  string  `json:"error,omitempty"`
 	Places []place `json:"places,omitempty"` // diagnostics
@@ -27,7 +27,7 @@ type priceAnswer struct {
 	Cost       *costAnswer `json:"cost,omitempty"`
 }
 
-// memory is what the edits of one model share. One price at a time uses it; another one that runs meanwhile does
+// memory is what the edits of one model share. One estimate at a time uses it; another one that runs meanwhile does
 // without.
 type memory struct {
 	mu      sync.Mutex
@@ -46,9 +46,9 @@ func (m *memory) take(o *compile.Options, weights string) (*compile.Memory, func
 	return m.verdict, m.mu.Unlock
 }
 
-// priceRequest answers with what a configuration costs, without building its pair. It is far cheaper than compiling
-// and keeps nothing but what the next price of the model may use.
-func (s *Server) priceRequest(r *http.Request) (any, error) {
+// estimateRequest answers with what a configuration costs, without building its pair. It is far cheaper than compiling
+// and keeps nothing but what the next estimate of the model may use.
+func (s *Server) estimateRequest(r *http.Request) (any, error) {
 	m, c, err := s.configuration(r)
 	if err != nil {
 		return nil, err
@@ -60,7 +60,7 @@ func (s *Server) priceRequest(r *http.Request) (any, error) {
 		return nil, bad("version is %q, want %q: no other version estimates without compiling", cut(c.Version),
 			thisVersion)
 	}
-	a, err := s.price(r.Context(), m, c)
+	a, err := s.estimate(r.Context(), m, c)
 	s.rest()
 	return a, err
 }
@@ -75,7 +75,7 @@ func (s *Server) rest() {
 	}
 }
 
-func (s *Server) price(ctx context.Context, m *model, c *Config) (_ *priceAnswer, err error) {
+func (s *Server) estimate(ctx context.Context, m *model, c *Config) (_ *estimateAnswer, err error) {
 	leave, err := s.gate.enter(ctx, "estimating")
 	if err != nil {
 		return nil, err
@@ -84,7 +84,7 @@ func (s *Server) price(ctx context.Context, m *model, c *Config) (_ *priceAnswer
 	ctx, stop, explain := s.limits.guard(ctx, "estimating")
 	defer stop()
 	defer s.rescue("estimating "+m.Name, &err)
-	a := &priceAnswer{Statements: []statement{}}
+	a := &estimateAnswer{Statements: []statement{}}
 	opened, err := m.open(c.Text)
 	if err != nil {
 		a.fail(err)
@@ -120,7 +120,7 @@ func (s *Server) price(ctx context.Context, m *model, c *Config) (_ *priceAnswer
 }
 
 // fail records what is wrong with the text.
-func (a *priceAnswer) fail(err error) {
+func (a *estimateAnswer) fail(err error) {
 	l := diag.AsList(err)
 	if l == nil {
 		a.Error = err.Error()
