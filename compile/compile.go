@@ -81,7 +81,7 @@ type Function struct {
 	Reference *ir.Func
 	// Placed is the function as it was lowered.
 	Placed *ir.Func
-	// Procedures are its engine steps, lowered.
+	// Procedures are its engine partitions, lowered.
 	Procedures []*lower.Procedure
 	// States are the names of its states, in order.
 	States []string
@@ -479,11 +479,11 @@ func (d *driver) unique(name string) string {
 	}
 }
 
-// lower turns every engine step into a procedure, and puts it into the image if there is to be a pair.
+// lower turns every engine partition into a procedure, and puts it into the image if there is to be a pair.
 func (d *driver) lower() error {
-	total, later := 0, 0 // engine steps, and operations in those that are not lowered yet
+	total, later := 0, 0 // engine partitions, and operations in those that are not lowered yet
 	for _, u := range d.units {
-		for _, st := range u.state.Steps {
+		for _, st := range u.state.Partitions {
 			if st.Unit == ir.Engine {
 				total, later = total+1, later+len(st.Ops)
 			}
@@ -496,7 +496,7 @@ func (d *driver) lower() error {
 		if len(d.units) > 1 {
 			base = u.name
 		}
-		for _, st := range u.state.Steps {
+		for _, st := range u.state.Partitions {
 			if st.Unit != ir.Engine {
 				continue
 			}

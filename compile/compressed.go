@@ -29,7 +29,7 @@ const coefficientBytes = 2
 // compressed fills in the report's compressed constants.
 func (u *unit) compressed() {
 	readers := map[*ir.Value][]*ir.Op{}
-	for _, st := range u.state.Steps {
+	for _, st := range u.state.Partitions {
 		for _, op := range st.Ops {
 			op.Reads(func(v *ir.Value) { readers[v] = append(readers[v], op) })
 		}

@@ -88,7 +88,7 @@ func (d *driver) container() (*hwx.File, error) {
 		img.Stream = &d.sec
 	}
 	for _, u := range d.units {
-		steps := u.engineSteps()
+		steps := u.enginePartitions()
 		for i, p := range u.procs {
 			d.prov.procedure(u, p, steps[i])
 		}
@@ -126,9 +126,9 @@ func endOf(f *hwx.File) (end uint64) {
 // firstState returns the address of the first state of a container that ends at end.
 func firstState(end uint64) uint64 { return (end + e5.StateStride - 1) &^ (e5.StateStride - 1) }
 
-// engineSteps returns the indices of the steps that become procedures.
-func (u *unit) engineSteps() (at []int) {
-	for i, st := range u.state.Steps {
+// enginePartitions returns the indices of the partitions that become procedures.
+func (u *unit) enginePartitions() (at []int) {
+	for i, st := range u.state.Partitions {
 		if st.Unit == ir.Engine {
 			at = append(at, i)
 		}

@@ -117,7 +117,7 @@ func (d *driver) function(u *unit) (*e5.Function, error) {
 	for _, v := range c.visible() {
 		c.outs[v], c.want[v] = true, true
 	}
-	for _, st := range u.state.Steps {
+	for _, st := range u.state.Partitions {
 		if st.Unit == ir.Engine {
 			continue
 		}
@@ -137,7 +137,7 @@ func (d *driver) function(u *unit) (*e5.Function, error) {
 	}
 	c.flush()
 	engine := 0
-	for i, st := range u.state.Steps {
+	for i, st := range u.state.Partitions {
 		var err error
 		switch st.Unit {
 		case ir.Engine:
@@ -371,7 +371,7 @@ func (c *chain) transfer(op *ir.Op) error {
 }
 
 func (c *chain) readByTransfer(v *ir.Value) bool {
-	for _, st := range c.u.state.Steps {
+	for _, st := range c.u.state.Partitions {
 		if st.Unit == ir.Transfer && st.Ops[0].Arg(ir.ParamX) == v {
 			return true
 		}

@@ -39,7 +39,7 @@ type Dispatch struct {
 	Cause   string `json:"cause"`           // why it is a dispatch of its own
 	// Chained is set if the firmware runs it after the previous dispatch, without the host.
 	Chained bool `json:"chained,omitempty"`
-	// CutBy are the operations on the CPU that the step waits for and that themselves wait for the engine, as indices
+	// CutBy are the operations on the CPU that the partition waits for and that themselves wait for the engine, as indices
 	// into Report.Ops. The first is the most relevant: the others may only convert or move data for it.
 	CutBy []int `json:"cut_by,omitempty"`
 	// Estimate is the estimate of the tasks and of the dispatch itself, nil in a plan.
@@ -56,7 +56,7 @@ func (d *Dispatch) Why() string {
 
 // dispatches fills in the report's dispatches; index maps an operation to its index in Report.Ops.
 func (u *unit) dispatches(index map[*ir.Op]int) {
-	steps := u.state.Steps
+	steps := u.state.Partitions
 	fromEngine := map[*ir.Op]bool{} // depends on an engine operation
 	last := -1
 	for i, st := range steps {
@@ -87,10 +87,10 @@ func (u *unit) dispatches(index map[*ir.Op]int) {
 	}
 }
 
-// between returns the operations of the given steps, none of them on the engine, that an engine step waits for: those
+// between returns the operations of the given partitions, none of them on the engine, that an engine one waits for: those
 // on the CPU that wait for the engine themselves; if there are none, all on the CPU; and if none is on the CPU or
-// produces what the step reads, all of them.
-func (u *unit) between(steps []*passes.Step, to *passes.Step, fromEngine map[*ir.Op]bool) []*ir.Op {
+// produces what the partition reads, all of them.
+func (u *unit) between(steps []*passes.Partition, to *passes.Partition, fromEngine map[*ir.Op]bool) []*ir.Op {
 	need := map[*ir.Value]bool{}
 	for _, v := range to.Inputs {
 		need[v] = true

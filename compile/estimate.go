@@ -240,7 +240,7 @@ func (u *unit) assessor(codec *td.Codec) emitFunc {
 // index into Report.Ops), the dispatch it is part of, its index there, and its assessment.
 func (u *unit) eachTask(index map[*ir.Op]int, f func(op, dispatch, task int, a *assessment)) {
 	k := 0
-	for _, st := range u.state.Steps {
+	for _, st := range u.state.Partitions {
 		if st.Unit != ir.Engine {
 			continue
 		}

@@ -31,7 +31,7 @@ const (
 const (
 	passFuse  = "fuse-epilogue"
 	passPlace = "place"
-	passSteps = "cut-steps"
+	passPartition = "partition"
 )
 
 // recorder fills a provenance database while a pair is compiled. A recorder is nil if no database was requested; its

@@ -24,7 +24,7 @@ func (c *chain) note(rule string, ns ...provenance.NodeID) {
 		Name:  op.Name,
 		Kind:  op.Type.String(),
 		Rule:  rule,
-		Node:  r.join(passSteps, ns...),
+		Node:  r.join(passPartition, ns...),
 	})
 }
 

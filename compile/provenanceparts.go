@@ -36,7 +36,7 @@ func (r *recorder) unit(u *unit) {
 	n := u.operations()
 	r.db.Statements = slices.Grow(r.db.Statements, n)
 	r.db.Nodes = slices.Grow(r.db.Nodes, 2*n)
-	for _, st := range u.state.Steps {
+	for _, st := range u.state.Partitions {
 		for _, op := range st.Ops {
 			r.op(op)
 			r.with(op)
@@ -49,7 +49,7 @@ func (r *recorder) unit(u *unit) {
 
 // operations returns the number of operations of all steps.
 func (u *unit) operations() (n int) {
-	for _, st := range u.state.Steps {
+	for _, st := range u.state.Partitions {
 		n += len(st.Ops)
 	}
 	return n
@@ -61,7 +61,7 @@ func (r *recorder) operators(u *unit) {
 		return
 	}
 	r.db.Operators = slices.Grow(r.db.Operators, u.operations())
-	for i, st := range u.state.Steps {
+	for i, st := range u.state.Partitions {
 		for _, op := range st.Ops {
 			x := provenance.Operator{Func: u.name, Step: uint32(i), Op: op.Def.Name, Unit: op.Place.Unit.String(),
 				Rule: op.Place.Rule, Reason: op.Place.Reason, Node: r.op(op), With: r.with(op),
@@ -162,8 +162,8 @@ func (r *recorder) procedure(u *unit, p *lower.Procedure, step int) {
 	if r == nil {
 		return
 	}
-	st := u.state.Steps[step]
-	n := r.join(passSteps, r.opList(st.Ops)...)
+	st := u.state.Partitions[step]
+	n := r.join(passPartition, r.opList(st.Ops)...)
 	r.steps[p] = [2]provenance.NodeID{n, r.join("", r.withList(st.Ops)...)}
 	at := uint32(len(r.db.Procedures))
 	r.db.Procedures = append(r.db.Procedures, provenance.Procedure{
@@ -181,7 +181,7 @@ func (r *recorder) procedure(u *unit, p *lower.Procedure, step int) {
 			Output:    output,
 			Value:     s.Value.Name,
 			Size:      uint64(s.Size),
-			Node:      r.join(passSteps, r.value(s.Value)),
+			Node:      r.join(passPartition, r.value(s.Value)),
 		})
 	}
 	for i := range p.Inputs {
@@ -267,7 +267,7 @@ func (r *recorder) idle(img *hwx.Image, u *unit) {
 	if r == nil {
 		return
 	}
-	n := r.join(passSteps, r.function(u.state.Func))
+	n := r.join(passPartition, r.function(u.state.Func))
 	e := &img.Procedures[0]
 	r.db.Procedures = append(r.db.Procedures, provenance.Procedure{Name: e.Name, Func: u.name, Node: n})
 	for _, s := range img.Surfaces {

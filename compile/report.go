@@ -282,7 +282,7 @@ func (d *driver) account(u *unit, f *e5.Function) {
 		n := u.operations()
 		r.Ops, ops = make([]OpReport, 0, n), make([]*ir.Op, 0, n)
 	}
-	for i, st := range u.state.Steps {
+	for i, st := range u.state.Partitions {
 		switch st.Unit {
 		case ir.Engine:
 			r.Dispatches++

@@ -50,7 +50,7 @@ func (c *chain) planStates() {
 	made := map[*ir.Value]int{}
 	read := map[*ir.Value]int{}
 	unit := map[*ir.Value]ir.Unit{}
-	for i, st := range c.u.state.Steps {
+	for i, st := range c.u.state.Partitions {
 		for _, v := range st.Outputs {
 			made[v], unit[v] = i, st.Unit
 		}

@@ -16,7 +16,7 @@ func (d *driver) weigh() {
 	readers := map[int64][]reader{} // by offset, in the order of the pair
 	for n, u := range d.units {
 		index := map[*ir.Op]int{}
-		for _, st := range u.state.Steps {
+		for _, st := range u.state.Partitions {
 			for _, op := range st.Ops {
 				index[op] = len(index)
 			}

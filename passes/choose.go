@@ -40,7 +40,7 @@ func (s *State) apply(p placement) error {
 	if err := s.applyBase(p.base); err != nil {
 		return err
 	}
-	s.dropConstantSteps()
+	s.dropConstantPartitions()
 	return s.restoreSources()
 }
 
@@ -117,17 +117,17 @@ type trial struct {
 // chooser compares placements of a state.
 type chooser struct {
 	s     *State
-	whole bool // the engine takes the function whole and in one step
+	whole bool // the engine takes the function whole and in one partition
 	tried []*trial
 	seen  map[string]bool
 	best  *trial // of those that were lowered
 }
 
 // choose returns the placement of which a call is estimated to take the least time. It tries everything on the engine,
-// with and without what only moves data, and both without what the CPU does sooner (weighSteps). Then it weighs the
+// with and without what only moves data, and both without what the CPU does sooner (placeByCost). Then it weighs the
 // best one again with the times that operations take in its chains of tasks, until that gains nothing.
 //
-// A function that the engine accepts whole and in one step is an engine program, however small: a part of it stays
+// A function that the engine accepts whole and in one partition is an engine program, however small: a part of it stays
 // there, and it is cut only if that saves more than the known error of the estimate.
 func (s *State) choose() (placement, error) {
 	if s.CPUTime == nil || s.DispatchTime == nil {
@@ -138,7 +138,7 @@ func (s *State) choose() (placement, error) {
 		return placement{}, err
 	}
 	first := c.tried[0]
-	c.whole = engineSteps(newNeeds(first.Func.Body).fewest()) == 1 && !first.needsCPU()
+	c.whole = enginePartitions(newNeeds(first.Func.Body).fewest()) == 1 && !first.needsCPU()
 	switch {
 	case s.CallTime != nil:
 	case c.whole:
@@ -263,7 +263,7 @@ func (c *chooser) weighed(base string, times []int64, share nanoseconds) (p plac
 	for i, n := range times {
 		ops[i].Alone.Nanos = n
 	}
-	matters = s.weighSteps(share)
+	matters = s.placeByCost(share)
 	p = placement{base: base, cut: map[int]*target.Refusal{}}
 	for i, op := range ops {
 		if no := s.Refusals[op]; no != nil && no.Rule == target.RuleCut {

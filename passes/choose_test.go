@@ -40,7 +40,7 @@ func (c *costs) options(place string) passes.Options {
 		DispatchTime: dispatch,
 		CallTime: func(s *passes.State) (*passes.CallTime, error) {
 			t := &passes.CallTime{Ops: map[*ir.Op]int64{}}
-			for _, st := range s.Steps {
+			for _, st := range s.Partitions {
 				if st.Unit != ir.Engine {
 					continue
 				}

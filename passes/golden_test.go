@@ -40,7 +40,7 @@ func options() passes.Options {
 
 // TestPassesMatchGolden runs the passes that the first line of each archive's comment names ("all" for the whole list;
 // precision=fp16, place=engine and func=NAME are options) on the program "in", and compares the program afterwards with
-// "out". Archives with "steps" also contain the results of cut-steps and fuse-epilogue; those with "error" contain what
+// "out". Archives with "steps" also contain the results of partition and fuse-epilogue; those with "error" contain what
 // the passes refuse.
 func TestPassesMatchGolden(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join("testdata", "golden", "*.txtar"))
@@ -142,7 +142,7 @@ func printSteps(s *passes.State) string {
 		}
 		return strings.Join(ns, ", ")
 	}
-	for _, st := range s.Steps {
+	for _, st := range s.Partitions {
 		fmt.Fprintf(&b, "%s: %s -> %s\n", st.Unit, names(st.Inputs), names(st.Outputs))
 		for _, op := range st.Ops {
 			fmt.Fprintf(&b, "  %s %s", op.Def.Name, names(op.Results))
@@ -178,7 +178,7 @@ func TestListDescribesEveryPass(t *testing.T) {
 		{"select-function", "resolve-shapes"}, {"convert-precision", "keep-reference"},
 		{"convert-precision", "fold-constants"},
 		{"fold-constants", "canonicalise"}, {"canonicalise", "fold-scale-bias"}, {"fold-scale-bias", "place"},
-		{"decompose", "place"}, {"drop-dead-code", "place"}, {"place", "fuse-epilogue"}, {"fuse-epilogue", "cut-steps"},
+		{"decompose", "place"}, {"drop-dead-code", "place"}, {"place", "fuse-epilogue"}, {"fuse-epilogue", "partition"},
 	}
 	at := map[string]int{}
 	for i, n := range passes.Names() {

@@ -71,8 +71,8 @@ var afterPlace = []Pass{
 		run: hoistActivations},
 	{Name: "fuse-epilogue", Doc: "fuse factors, clamps and tables into the product before them",
 		Why: "only operations on the engine fuse", Finds: true, run: fuseEpilogue},
-	{Name: "cut-steps", Doc: "order operations into steps: one engine procedure or one CPU call each, as few as " +
-		"dependences allow", Why: "fused operations move together", Finds: true, run: cutSteps},
+	{Name: "partition", Doc: "order operations into partitions: one engine procedure or one CPU call each, as few as " +
+		"dependences allow", Why: "fused operations move together", Finds: true, run: partition},
 }
 
 // Values of Options.Place.
@@ -134,11 +134,11 @@ type Options struct {
 // State is the program between two passes.
 type State struct {
 	Options
-	Program *ir.Program
-	Func    *ir.Func
-	Fused   map[*ir.Op][]*ir.Op // leading operation -> operations fused into it
-	Steps   []*Step
-	Timings []Timing
+	Program    *ir.Program
+	Func       *ir.Func
+	Fused      map[*ir.Op][]*ir.Op // leading operation -> operations fused into it
+	Partitions []*Partition
+	Timings    []Timing
 	// States are the function's states; their results follow the VisibleOutputs that the source names in
 	// Func.Body.Outputs.
 	States         []StateBuffer

@@ -8,11 +8,11 @@ import (
 	"github.com/zinc-compiler/zinc/target"
 )
 
-// weighRounds limits the rounds of weighSteps, and so its time: each takes little more than linear time, and after
+// weighRounds limits the rounds of placeByCost, and so its time: each takes little more than linear time, and after
 // several rounds little changes.
 const weighRounds = 8
 
-// weighMargin is the part of its time, as a divisor, that a step that is worth its dispatch must save to lose a
+// weighMargin is the part of its time, as a divisor, that a partition that is worth its dispatch must save to lose a
 // stretch: less than 5 % is within the known error of the estimate (docs/cost.md).
 const weighMargin = 20
 
@@ -33,19 +33,19 @@ func (t nanoseconds) String() string {
 	return fmt.Sprintf("%.3g ms", float64(t)/1e6)
 }
 
-// weighSteps sends to the CPU what it does sooner. It orders the operations into steps as cutSteps does and keeps an
-// engine step whole if a dispatch does its operations sooner than the CPU: the dispatch itself, handing over the step's
-// inputs and outputs, and its tasks. Of a step that the CPU does sooner, the stretches of operations that are worth a
-// dispatch of their own stay, and the rest goes to the CPU (cheapest). What goes and its neighbours on the CPU can then
-// become one call, which may change what other steps contain, so it begins again until nothing changes. Steps are
-// weighed independently, so the choices of one round do not depend on each other's order. It reports whether the share
-// matters: whether a step is worth its dispatch.
-func (s *State) weighSteps(share nanoseconds) (matters bool) {
+// placeByCost sends to the CPU what it does sooner. It orders the operations into partitions as partition does and
+// keeps an engine partition whole if a dispatch does its operations sooner than the CPU: the dispatch itself, handing
+// over the partition's inputs and outputs, and its tasks. Of a partition that the CPU does sooner, the stretches of
+// operations that are worth a dispatch of their own stay, and the rest goes to the CPU (cheapest). What goes and its
+// neighbours on the CPU can then become one call, which may change what other partitions contain, so it begins again
+// until nothing changes. Partitions are weighed independently, so the choices of one round do not depend on each
+// other's order. It reports whether the share matters: whether a partition is worth its dispatch.
+func (s *State) placeByCost(share nanoseconds) (matters bool) {
 	needs, x := newNeeds(s.Func.Body), s.newWeighing()
 	for range weighRounds {
 		changed := false
-		steps := s.splitWide(needs.fewest())
-		for _, st := range steps {
+		partitions := s.splitWide(needs.fewest())
+		for _, st := range partitions {
 			if st.Unit != ir.Engine {
 				continue
 			}
@@ -72,8 +72,8 @@ func (s *State) weighSteps(share nanoseconds) (matters bool) {
 	return matters
 }
 
-// refuseStretch sends a stretch of a step's operations to the CPU.
-func (s *State) refuseStretch(st *Step, r stretch) {
+// refuseStretch sends a stretch of a partition's operations to the CPU.
+func (s *State) refuseStretch(st *Partition, r stretch) {
 	with := ""
 	if r.end-r.begin > 1 {
 		with = "with the operations next to it "
@@ -85,25 +85,26 @@ func (s *State) refuseStretch(st *Step, r stretch) {
 	}
 }
 
-// balance is what the operations of an engine step take on either unit.
+// balance is what the operations of an engine partition take on either unit.
 type balance struct {
 	engine, cpu []nanoseconds // of operation i
-	// share is the divisor of the time on the engine of the operations of a step that is worth its dispatch.
+	// share is the divisor of the time on the engine of the operations of a partition that is worth its dispatch.
 	share nanoseconds
 	// in[i] is what it takes to hand over to the engine what is computed before operation i and read from there on, the
-	// step's inputs for 0. out[i] is what it takes to hand it back, the step's outputs for the number of operations.
+	// partition's inputs for 0. out[i] is what it takes to hand it back, the partition's outputs for the number of
+	// operations.
 	in, out  []nanoseconds
 	dispatch nanoseconds
 }
 
-// stretch is a part of a step that the CPU does sooner: what it takes on either unit, with the handing over and the
-// dispatch that this choice costs.
+// stretch is a part of a partition that the CPU does sooner: what it takes on either unit, with the handing over and
+// the dispatch that this choice costs.
 type stretch struct {
 	begin, end  int
 	engine, cpu nanoseconds
 }
 
-// weighing has what the times of steps are estimated from.
+// weighing has what the times of partitions are estimated from.
 type weighing struct {
 	s       *State
 	numbers *ir.Numbering
@@ -112,10 +113,10 @@ type weighing struct {
 	last    ir.ValueTable[lastRead] // of values
 }
 
-// lastRead is the place after the last reader of a value in a step.
+// lastRead is the place after the last reader of a value in a partition.
 type lastRead struct {
-	step *Step
-	at   int
+	partition *Partition
+	at        int
 }
 
 func (s *State) newWeighing() *weighing {
@@ -177,8 +178,8 @@ func (s *State) stateValues() map[*ir.Value]bool {
 	return states
 }
 
-// weigh estimates a step's times. States are not handed over.
-func (x *weighing) weigh(st *Step) balance {
+// weigh estimates a partition's times. States are not handed over.
+func (x *weighing) weigh(st *Partition) balance {
 	s, n := x.s, len(st.Ops)
 	w := balance{
 		engine: make([]nanoseconds, n),
@@ -195,7 +196,7 @@ func (x *weighing) weigh(st *Step) balance {
 	}
 	live := make([]int64, n+2) // bytes alive before operation i, as differences
 	alive := func(v *ir.Value, from int) {
-		if to := x.last.Get(v); to.step == st && !x.states[v] {
+		if to := x.last.Get(v); to.partition == st && !x.states[v] {
 			live[from] += max(0, v.Type.Bytes())
 			live[to.at+1] -= max(0, v.Type.Bytes())
 		}
@@ -218,17 +219,17 @@ func (x *weighing) weigh(st *Step) balance {
 	return w
 }
 
-// whole returns what the step takes on either unit.
+// whole returns what the partition takes on either unit.
 func (w balance) whole() stretch { return w.stretch(0, len(w.engine)) }
 
 // pays reports whether the engine does a stretch sooner than the CPU.
 func (s stretch) pays() bool { return s.engine < s.cpu }
 
-// cheapest returns the stretches that the CPU does sooner, none if the step is best left whole. A dispatch can begin
-// and end anywhere in the step's order; the least sum is found in one pass.
+// cheapest returns the stretches that the CPU does sooner, none if the partition is best left whole. A dispatch can
+// begin and end anywhere in the partition's order; the least sum is found in one pass.
 //
-// A step that is worth its dispatch as a whole loses only what the CPU does sooner even if each operation takes no more
-// than its share of the time.
+// A partition that is worth its dispatch as a whole loses only what the CPU does sooner even if each operation takes no
+// more than its share of the time.
 func (w balance) cheapest() []stretch {
 	n := len(w.engine)
 	share := nanoseconds(1)
@@ -266,7 +267,7 @@ func (w balance) cheapest() []stretch {
 	return parts
 }
 
-// stretch returns what a part of the step takes on either unit.
+// stretch returns what a part of the partition takes on either unit.
 func (w balance) stretch(begin, end int) stretch {
 	n := len(w.engine)
 	r := stretch{begin: begin, end: end}
@@ -294,20 +295,20 @@ func (w balance) stretch(begin, end int) stretch {
 	return r
 }
 
-// dropConstantSteps sends to the CPU every engine step that reads only constants, since a procedure needs an input. The
-// first operation of such a step does too.
-func (s *State) dropConstantSteps() {
+// dropConstantPartitions sends to the CPU every engine partition that reads only constants, since a procedure needs an
+// input. The first operation of such a partition does too.
+func (s *State) dropConstantPartitions() {
 	defer s.placeCasts()
 	if !slices.ContainsFunc(s.Func.Body.Ops, func(op *ir.Op) bool { return op.Place.Unit == ir.Engine && !live(op) }) {
 		return
 	}
-	steps := s.splitWide(newNeeds(s.Func.Body).fewest())
-	for _, st := range steps {
+	partitions := s.splitWide(newNeeds(s.Func.Body).fewest())
+	for _, st := range partitions {
 		if st.Unit != ir.Engine || len(st.Inputs) > 0 {
 			continue
 		}
 		for _, op := range st.Ops {
-			s.refuse(op, op.Place.Rule, target.Refuse(target.RuleConstants, "operands of the step",
+			s.refuse(op, op.Place.Rule, target.Refuse(target.RuleConstants, "operands of the partition",
 				"only constants", "a live value",
 				op.Def.Name+" has only constant operands, and the operations next to it are on the engine"))
 		}

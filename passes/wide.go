@@ -7,13 +7,13 @@ import (
 	"github.com/zinc-compiler/zinc/ir"
 )
 
-// splitWide sets the inputs and outputs of the steps, and divides engine steps that have more of them than a procedure
-// has buffer-access registers, or more tasks than its chain can have, into runs within these limits. Fused operations
-// stay together.
-func (s *State) splitWide(steps []*Step) []*Step {
-	surfaces(s.Func, steps)
-	if !slices.ContainsFunc(steps, s.wide) {
-		return steps
+// splitWide sets the inputs and outputs of the partitions, and divides engine partitions that have more of them than a
+// procedure has buffer-access registers, or more tasks than its chain can have, into runs within these limits. Fused
+// operations stay together.
+func (s *State) splitWide(partitions []*Partition) []*Partition {
+	surfaces(s.Func, partitions)
+	if !slices.ContainsFunc(partitions, s.wide) {
+		return partitions
 	}
 	numbers := ir.Number(s.Func.Body)
 	left := ir.NewValueTable[int](numbers) // uses not yet seen, over the whole function
@@ -24,10 +24,10 @@ func (s *State) splitWide(steps []*Step) []*Step {
 	}
 	eachUse(s.Func.Body, func(v *ir.Value) { add(v, 1) })
 	index := ir.NewValueTable[int32](numbers)
-	var out []*Step
-	for _, st := range steps {
+	var out []*Partition
+	for _, st := range partitions {
 		if s.wide(st) {
-			out = append(out, s.newWideStep(st.Ops, &left, &index).split()...)
+			out = append(out, s.newWidePartition(st.Ops, &left, &index).split()...)
 		} else {
 			out = append(out, st)
 		}
@@ -39,8 +39,8 @@ func (s *State) splitWide(steps []*Step) []*Step {
 	return out
 }
 
-// wide reports whether a step must be divided.
-func (s *State) wide(st *Step) bool {
+// wide reports whether a partition must be divided.
+func (s *State) wide(st *Partition) bool {
 	if st.Unit != ir.Engine {
 		return false
 	}
@@ -55,8 +55,8 @@ func (s *State) wide(st *Step) bool {
 // operation lowered alone: together they may need further tasks that move data to where an operation expects it.
 const chainShare = 2
 
-// wideStep is an engine step that is divided. Values have numbers, and what is known of them is in slices.
-type wideStep struct {
+// widePartition is an engine partition that is divided. Values have numbers, and what is known of them is in slices.
+type widePartition struct {
 	surfaces, tasks int // limits
 	ops             []wideOp
 	values          []wideValue
@@ -65,7 +65,7 @@ type wideStep struct {
 	needs *prefixSums // those, and the values that it computes and that are read after it
 }
 
-// wideOp is an operation of the step.
+// wideOp is an operation of the partition.
 type wideOp struct {
 	op            *ir.Op
 	reads, writes []int32 // values by number, without constants
@@ -73,16 +73,17 @@ type wideOp struct {
 	ends          bool    // whether a run may end here: no operation that is fused into one so far is still to come
 }
 
-// wideValue is a value of the step.
+// wideValue is a value of the partition.
 type wideValue struct {
-	defined int     // operation that computes it, -1 for one before the step
-	left    int     // uses outside of the step, over the rest of the function
+	defined int     // operation that computes it, -1 for one before the partition
+	left    int     // uses outside of the partition, over the rest of the function
 	readers []int32 // operations that read it, in order, without those of earlier runs
 }
 
-// newWideStep takes the uses of each value outside of earlier steps, and a table without entries, which it returns so.
-func (s *State) newWideStep(ops []*ir.Op, left *ir.ValueTable[int], index *ir.ValueTable[int32]) *wideStep {
-	w := &wideStep{
+// newWidePartition takes the uses of each value outside of earlier partitions, and a table without entries, which it
+// returns so.
+func (s *State) newWidePartition(ops []*ir.Op, left *ir.ValueTable[int], index *ir.ValueTable[int32]) *widePartition {
+	w := &widePartition{
 		surfaces: s.Target.MaxSurfaces, tasks: s.Target.MaxTasks / chainShare, ops: make([]wideOp, len(ops)),
 	}
 	operands := 0
@@ -135,13 +136,13 @@ func (s *State) newWideStep(ops []*ir.Op, left *ir.ValueTable[int], index *ir.Va
 	return w
 }
 
-// split divides the step into runs.
-func (w *wideStep) split() (out []*Step) {
+// split divides the partition into runs.
+func (w *widePartition) split() (out []*Partition) {
 	w.index()
 	cut := NoCut
 	for first := 0; first < len(w.ops); {
 		end, next := w.widest(first)
-		st := &Step{Unit: ir.Engine, Cut: cut, Ops: make([]*ir.Op, 0, end-first)}
+		st := &Partition{Unit: ir.Engine, Cut: cut, Ops: make([]*ir.Op, 0, end-first)}
 		for i := first; i < end; i++ {
 			st.Ops = append(st.Ops, w.ops[i].op)
 			w.pass(i)
@@ -152,7 +153,7 @@ func (w *wideStep) split() (out []*Step) {
 }
 
 // index prepares the search for runs from the first operation on.
-func (w *wideStep) index() {
+func (w *widePartition) index() {
 	reads, needs := make([]prefix, len(w.ops)), make([]prefix, len(w.ops))
 	w.makeReaders()
 	for i := range w.ops {
@@ -178,7 +179,7 @@ func (w *wideStep) index() {
 }
 
 // makeReaders makes room for the readers of each value.
-func (w *wideStep) makeReaders() {
+func (w *widePartition) makeReaders() {
 	counts, sum := make([]int, len(w.values)), 0
 	for i := range w.ops {
 		for _, n := range w.ops[i].reads {
@@ -194,7 +195,7 @@ func (w *wideStep) makeReaders() {
 }
 
 // read adds n to what runs read from the first reader of a value on.
-func (w *wideStep) read(v *wideValue, n int32) {
+func (w *widePartition) read(v *wideValue, n int32) {
 	if len(v.readers) > 0 {
 		w.reads.add(int(v.readers[0]), n)
 		w.needs.add(int(v.readers[0]), n)
@@ -202,7 +203,7 @@ func (w *wideStep) read(v *wideValue, n int32) {
 }
 
 // output adds n to what runs need that compute a value and end before its last reader.
-func (w *wideStep) output(v *wideValue, n int32) {
+func (w *widePartition) output(v *wideValue, n int32) {
 	last := len(v.readers) - 1
 	if last < 0 && v.left <= 0 {
 		return // nothing reads it
@@ -215,7 +216,7 @@ func (w *wideStep) output(v *wideValue, n int32) {
 
 // pass makes the next run begin after an operation: what it computes is then read, and what it reads is read by later
 // operations alone.
-func (w *wideStep) pass(i int) {
+func (w *widePartition) pass(i int) {
 	for _, n := range w.ops[i].writes {
 		v := &w.values[n]
 		w.output(v, -1)
@@ -232,7 +233,7 @@ func (w *wideStep) pass(i int) {
 
 // widest returns the end of the longest run that begins with operation first, within the limits of the registers and
 // the chain, at least one operation with those fused into it, and the limit that ends it.
-func (w *wideStep) widest(first int) (int, Cut) {
+func (w *widePartition) widest(first int) (int, Cut) {
 	least := first
 	for least < len(w.ops)-1 && !w.ops[least].ends {
 		least++

@@ -10,14 +10,15 @@ import (
 	"github.com/zinc-compiler/zinc/target"
 )
 
-// TestWideStepsAreCutAsLateAsTheyCan compares the runs of random steps with those that are found by trying every end.
-func TestWideStepsAreCutAsLateAsTheyCan(t *testing.T) {
+// TestWidePartitionsAreCutAsLateAsTheyCan compares the runs of random partitions with those that are found by trying
+// every end.
+func TestWidePartitionsAreCutAsLateAsTheyCan(t *testing.T) {
 	table := *target.H13
 	table.MaxSurfaces, table.MaxTasks = 6, 24
 	for seed := range uint64(500) {
 		f, s := randomStep(rand.New(rand.NewPCG(seed, 1)), &table)
 		var got, want []string
-		for _, st := range s.splitWide([]*Step{{Unit: ir.Engine, Ops: f.Body.Ops}}) {
+		for _, st := range s.splitWide([]*Partition{{Unit: ir.Engine, Ops: f.Body.Ops}}) {
 			got = append(got, fmt.Sprint(len(st.Ops), st.Cut))
 		}
 		cut := NoCut

@@ -419,7 +419,7 @@ class Dispatch:
     cause: str
     #: Chained is set if the firmware runs it after the previous dispatch, without the host
     chained: bool | None = None
-    #: CutBy are the operations on the CPU that the step waits for and that themselves wait for the engine, as
+    #: CutBy are the operations on the CPU that the partition waits for and that themselves wait for the engine, as
     #: indices into Report.Ops. The first is the most relevant: the others may only convert or move data for it
     cut_by: tuple[int, ...] = ()
     #: Estimate is the estimate of the tasks and of the dispatch itself, nil in a plan

@@ -40,7 +40,7 @@ func TestStepsKeepWithinTheChain(t *testing.T) {
 		t.Fatal(err)
 	}
 	var got []string
-	for _, st := range s.Steps {
+	for _, st := range s.Partitions {
 		var names []string
 		for _, op := range st.Ops {
 			names = append(names, op.Results[0].Name)
@@ -48,6 +48,6 @@ func TestStepsKeepWithinTheChain(t *testing.T) {
 		got = append(got, strings.Join(names, " "))
 	}
 	if got, want := strings.Join(got, " | "), "x1 x2 | x3 | x4 x5 x6 | x7 x8 x9 | x10"; got != want {
-		t.Errorf("steps %s, want %s", got, want)
+		t.Errorf("partitions %s, want %s", got, want)
 	}
 }

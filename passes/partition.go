@@ -6,17 +6,17 @@ import (
 	"github.com/zinc-compiler/zinc/ir"
 )
 
-// Step is a run of operations of one unit, in order: one engine procedure, one CPU call, or one conversion on the way
-// between them.
-type Step struct {
+// Partition is a run of operations of one unit, in order: one engine procedure, one CPU call, or one conversion on the
+// way between them.
+type Partition struct {
 	Unit    ir.Unit
-	Cut     Cut // why it does not belong to the engine step before it
+	Cut     Cut // why it does not belong to the engine partition before it
 	Ops     []*ir.Op
 	Inputs  []*ir.Value // defined outside and read inside, in order of first use; no constants
 	Outputs []*ir.Value // defined inside and read outside, in order of definition
 }
 
-// Cut is the limit of a procedure that separates two engine steps with nothing on another unit between them.
+// Cut is the limit of a procedure that separates two engine partitions with nothing on another unit between them.
 type Cut int
 
 const (
@@ -25,13 +25,13 @@ const (
 	CutTasks         // its chain of tasks
 )
 
-// cutSteps orders the operations: all that are ready on one unit, then all that are ready on the other, and so on.
-// Given the unit to begin with, that takes as few engine steps as the dependences between engine and CPU allow; both
-// units are tried. A step with more surfaces than a procedure has registers for, or with more tasks than half a chain
-// can have, is divided.
-func cutSteps(s *State) error {
+// partition orders the operations: all that are ready on one unit, then all that are ready on the other, and so on.
+// Given the unit to begin with, that takes as few engine partitions as the dependences between engine and CPU allow;
+// both units are tried. A partition with more surfaces than a procedure has registers for, or with more tasks than half
+// a chain can have, is divided.
+func partition(s *State) error {
 	best := newNeeds(s.Func.Body).fewest()
-	s.Steps = s.splitWide(best)
+	s.Partitions = s.splitWide(best)
 	s.Func.Body.Ops = s.Func.Body.Ops[:0]
 	for _, st := range best {
 		s.Func.Body.Ops = append(s.Func.Body.Ops, st.Ops...)
@@ -40,21 +40,21 @@ func cutSteps(s *State) error {
 	return nil
 }
 
-// fewest orders the operations, starting with the unit that leads to fewer engine steps.
-func (n *needs) fewest() []*Step {
+// fewest orders the operations, starting with the unit that leads to fewer engine partitions.
+func (n *needs) fewest() []*Partition {
 	a := n.order(ir.Engine)
-	if engineSteps(a) < 2 {
+	if enginePartitions(a) < 2 {
 		return a // no order has fewer
 	}
-	if b := n.order(ir.CPU); engineSteps(b) < engineSteps(a) {
+	if b := n.order(ir.CPU); enginePartitions(b) < enginePartitions(a) {
 		return b
 	}
 	return a
 }
 
-func engineSteps(steps []*Step) int {
+func enginePartitions(partitions []*Partition) int {
 	n := 0
-	for _, st := range steps {
+	for _, st := range partitions {
 		if st.Unit == ir.Engine {
 			n++
 		}
@@ -149,8 +149,8 @@ func (q *queue) pop() int32 {
 	return top
 }
 
-// order orders the operations into steps, beginning with a unit.
-func (n *needs) order(first ir.Unit) []*Step {
+// order orders the operations into partitions, beginning with a unit.
+func (n *needs) order(first ir.Unit) []*Partition {
 	waits := slices.Clone(n.waits)
 	ready := map[ir.Unit]*queue{ir.Engine: {}, ir.CPU: {}, ir.Transfer: {}}
 	for i, op := range n.ops {
@@ -158,9 +158,9 @@ func (n *needs) order(first ir.Unit) []*Step {
 			ready[op.Place.Unit].push(int32(i))
 		}
 	}
-	var steps []*Step
+	var partitions []*Partition
 	run := func(unit ir.Unit) bool {
-		st := &Step{Unit: unit}
+		st := &Partition{Unit: unit}
 		q := ready[unit]
 		for len(*q) > 0 {
 			i := q.pop()
@@ -177,7 +177,7 @@ func (n *needs) order(first ir.Unit) []*Step {
 		if len(st.Ops) == 0 {
 			return false
 		}
-		steps = append(steps, st)
+		partitions = append(partitions, st)
 		return true
 	}
 	unit := first
@@ -192,20 +192,20 @@ func (n *needs) order(first ir.Unit) []*Step {
 			other = ir.Engine
 		}
 		if !did && len(*ready[other]) == 0 {
-			return steps
+			return partitions
 		}
 		unit = other
 	}
 }
 
-// surfaces sets the inputs and outputs of each step of f.
-func surfaces(f *ir.Func, steps []*Step) {
+// surfaces sets the inputs and outputs of each partition of f.
+func surfaces(f *ir.Func, partitions []*Partition) {
 	type fact struct {
-		home, reader *Step // that computes the value, and the latest other one that reads it
-		wanted       bool  // by another step or the caller
+		home, reader *Partition // that computes the value, and the latest other one that reads it
+		wanted       bool       // by another partition or the caller
 	}
 	facts := ir.NewValueTable[fact](ir.Number(f.Body))
-	for _, st := range steps {
+	for _, st := range partitions {
 		st.Inputs, st.Outputs = nil, nil
 		for _, op := range st.Ops {
 			for _, v := range op.Results {
@@ -218,7 +218,7 @@ func surfaces(f *ir.Func, steps []*Step) {
 			x.wanted = true
 		}
 	}
-	for _, st := range steps {
+	for _, st := range partitions {
 		read := func(v *ir.Value) {
 			x := facts.At(v)
 			if x == nil || x.home == st || x.reader == st {
@@ -231,7 +231,7 @@ func surfaces(f *ir.Func, steps []*Step) {
 			op.Reads(read)
 		}
 	}
-	for _, st := range steps {
+	for _, st := range partitions {
 		for _, op := range st.Ops {
 			for _, v := range op.Results {
 				if facts.At(v).wanted {
