@@ -22,7 +22,7 @@ import (
 const (
 	firstSize = 1000
 	lastSize  = 64000
-	longest   = 4
+	longest   = 8
 )
 
 // smallestSize is the size of the model whose time and memory are those of a start.
@@ -34,7 +34,7 @@ const maxExponent = 1.15
 // An exponent is fitted over the sizes that take more than a factor of what the smallest model takes, which is
 // subtracted. Before that constants decide, and a run that takes milliseconds is mostly noise.
 const (
-	timeFactor   = 10
+	timeFactor   = 5
 	memoryFactor = 1
 )
 
