@@ -11,7 +11,7 @@ var recurrentDecompositions = []Decomposition{
 	{Name: "unrolled", Ops: ops{ir.OpLSTM, ir.OpGRU, ir.OpRNN},
 		Doc: "one linear for each gate for the operands of all steps; for every step one for each gate for the " +
 			"state, add, the activations and mul",
-		Covers: "up to 32 steps and constant weights", apply: unrolled},
+		Covers: "up to 32 steps and constant weights", apply: decomposeRecurrent},
 }
 
 // maxSteps limits the steps of a recurrent layer that is written out. A step of an lstm of 128 elements is estimated at
@@ -89,8 +89,8 @@ func (l *layer) activate(name ir.ParamName, x *ir.Value) *ir.Value {
 	return l.Fail("%s is %q", name, s)
 }
 
-// unrolled writes every step of a recurrent layer.
-func unrolled(c *decomposer) {
+// decomposeRecurrent writes every step of a recurrent layer.
+func decomposeRecurrent(c *decomposer) {
 	x := c.op.Arg(ir.ParamX)
 	direction, _ := ir.ArgString(c.op, ir.ParamDirection)
 	sequence, _ := ir.ArgBool(c.op, ir.ParamOutputSequence)

@@ -143,7 +143,7 @@ const apart = `program(1.3)
 }
 `
 
-// TestUnreachableFindingsAreShownAlone checks a cliff that no input of the whole model reaches: it is shown alone, and
+// TestUnreachableFindingsAreShownAlone checks a hazard that no input of the whole model reaches: it is shown alone, and
 // the finding states that its operands come from intervals and how far they are from recorded runs.
 func TestUnreachableFindingsAreShownAlone(t *testing.T) {
 	m := openText(t, []byte(apart))
@@ -290,9 +290,9 @@ func TestStatementsOfBranchesAreShown(t *testing.T) {
 	}
 }
 
-// TestHiddenCliffsAreShownAlone checks a cliff that an input of the whole model reaches without any effect on the
+// TestHiddenHazardsAreShownAlone checks a hazard that an input of the whole model reaches without any effect on the
 // outputs: the statement alone shows it with the operands of that run.
-func TestHiddenCliffsAreShownAlone(t *testing.T) {
+func TestHiddenHazardsAreShownAlone(t *testing.T) {
 	const text = `program(1.3)
 {
     func main<ios18>(tensor<fp16, [1, 8, 4, 4]> x) {

@@ -1,10 +1,10 @@
-// Package lint finds numeric cliffs: statements whose values reach a limit of the engine's arithmetic for inputs in the
-// ranges passed (docs/numerics.md).
+// Package lint finds numeric hazards: statements whose values reach a limit of the engine's arithmetic for inputs in
+// the ranges passed (docs/numerics.md).
 //
 // In: a compiled program, the range of each input, the target. Out: findings,
 // each with the rule, the statement and its place in the source, the interval,
 // the limit, what to write instead, how close recorded runs come to it, and what
-// package witness found: an input that shows the cliff, or a model of the statement
+// package witness found: an input that shows the hazard, or a model of the statement
 // alone with operands that do. Findings are ranked and grouped by cause; a place
 // where ranges become unbounded is reported once (Root).
 //

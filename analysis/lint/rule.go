@@ -12,7 +12,7 @@ import (
 	"github.com/zinc-compiler/zinc/target"
 )
 
-// Rule is one kind of cliff.
+// Rule is one kind of hazard.
 type Rule struct {
 	Name string
 	// Doc states when it applies, Why what happens, Source where the figure comes from, Instead what to write.

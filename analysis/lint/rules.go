@@ -205,7 +205,7 @@ func checkProduct(s *site) *suspect {
 		return nil
 	}
 	p := s.suspect(s.result(), r, "32768")
-	p.Goals, p.Cliff = extremes(s.result(), r, halfMAC, s.a.hots[s.op]), halfMAC
+	p.Goals, p.Limit = extremes(s.result(), r, halfMAC, s.a.hots[s.op]), halfMAC
 	k := powerOver(r.Mag(), halfMAC)
 	if w := s.arg(ir.ParamWeight); w == nil && (s.arg(ir.ParamX).Const == nil && s.arg(ir.ParamY).Const == nil) {
 		p.instead = fmt.Sprintf("Divide one of the operands by 2^%d before the product (attention: scale the "+
@@ -249,7 +249,7 @@ func checkOverflow(s *site) *suspect {
 		}
 	}
 	p := s.suspect(s.result(), r, "65504")
-	p.Goals, p.Cliff = extremes(s.result(), r, half16, s.a.hots[s.op]), half16
+	p.Goals, p.Limit = extremes(s.result(), r, half16, s.a.hots[s.op]), half16
 	p.detail = fmt.Sprintf("the result can reach %s", interval.Number(r.Mag()))
 	if o == ir.OpSquare || o == ir.OpMul && s.arg(ir.ParamX) == s.arg(ir.ParamY) {
 		p.instead = "Divide x by a power of two before squaring (255 is the largest whose square fits fp16), or " +
@@ -267,7 +267,7 @@ func checkWidthSlice(s *site) *suspect {
 		return nil
 	}
 	p := s.suspect(s.arg(ir.ParamX), r, "4095")
-	p.Goals, p.Cliff = extremes(s.result(), r, 4095, nil), 4095
+	p.Goals, p.Limit = extremes(s.result(), r, 4095, nil), 4095
 	p.ANE = true
 	return p.anyOf(s.result(), func(y float64) bool { return math.Abs(y) >= numerics.WidthSliceLimit })
 }
@@ -305,7 +305,7 @@ func checkIntToFP16(s *site) *suspect {
 		return nil
 	}
 	p := s.suspect(s.arg(ir.ParamX), x, "2048")
-	p.Goals, p.Cliff = extremes(s.arg(ir.ParamX), x, 2049, nil), 2049
+	p.Goals, p.Limit = extremes(s.arg(ir.ParamX), x, 2049, nil), 2049
 	p.Exactly = true
 	return p.anyOf(s.arg(ir.ParamX), func(v float64) bool { return fp16(v) != v })
 }

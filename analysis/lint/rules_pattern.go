@@ -251,6 +251,6 @@ func checkMeanAxes(s *site) *suspect {
 	}
 	p := s.suspect(s.arg(ir.ParamX), r, interval.Number(half16/partial))
 	p.detail = fmt.Sprintf("a partial sum of %.0f elements can reach %s", partial, interval.Number(r.Mag()*partial))
-	p.Goals, p.Cliff = extremes(s.result(), r, half16/partial, nil), half16/partial
+	p.Goals, p.Limit = extremes(s.result(), r, half16/partial, nil), half16/partial
 	return p.anyOf(s.result(), func(y float64) bool { return math.Abs(y)*partial >= half16 })
 }

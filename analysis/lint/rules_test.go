@@ -122,7 +122,7 @@ func rerun(t *testing.T, text []byte, f *Finding, ranges map[string]Interval) {
 	case g == 0 && (exact != 0): // or 0
 	case d > max(exact, -exact)/16:
 	default:
-		t.Errorf("no cliff: engine %g, exact %g", g, exact)
+		t.Errorf("no hazard: engine %g, exact %g", g, exact)
 	}
 }
 

@@ -114,7 +114,7 @@ const (
 // States lists them, the most certain first.
 var States = []string{Shown, ShownAlone, Possible}
 
-// Finding is one cliff.
+// Finding is one hazard.
 type Finding struct {
 	Rule      string           `json:"rule"`             // rule that was broken (docs/lint.md)
 	State     string           `json:"state"`            // how certain the finding is
@@ -136,7 +136,7 @@ type Finding struct {
 	Reached *verify.Number `json:"reached,omitempty"` // number with which the input meets the limit
 	// Evidence is an element of an output of the function, Local one of the statement alone.
 	Evidence *witness.Evidence `json:"evidence,omitempty"`
-	// Element of an output of the statement alone that shows the cliff.
+	// Element of an output of the statement alone that shows the hazard.
 	Local *witness.Evidence `json:"local,omitempty"`
 	// Cut is the model in which a finding is shown alone.
 	Cut  *witness.Cut `json:"alone,omitempty"`

@@ -12,8 +12,8 @@ import (
 	"github.com/zinc-compiler/zinc/ir"
 )
 
-// cliffs is a model with several findings on two inputs.
-const cliffs = `program(1.3)
+// hazards is a model with several findings on two inputs.
+const hazards = `program(1.3)
 {
     func main<ios18>(tensor<fp16, [1, 8, 4, 4]> x, tensor<fp16, [1, 8, 4, 4]> z) {
             tensor<fp16, [1, 8, 4, 4]> q = real_div(x = x, y = z)[name = string("q")];
@@ -54,7 +54,7 @@ func report(t *testing.T, text string, change func(o *Options)) []byte {
 func TestSearchReportsProgress(t *testing.T) {
 	calls, last := 0, 0
 	const budget = 50 // million operations
-	report(t, strings.ReplaceAll(cliffs, "8, 4, 4", "8, 128, 128"), func(o *Options) {
+	report(t, strings.ReplaceAll(hazards, "8, 4, 4", "8, 128, 128"), func(o *Options) {
 		o.Work = budget * 1e6
 		o.Progress = func(stage string, done, total int) {
 			calls++
@@ -71,8 +71,8 @@ func TestSearchReportsProgress(t *testing.T) {
 
 // TestReportsAreDeterministic compares the reports, evidence included, for different numbers of workers.
 func TestReportsAreDeterministic(t *testing.T) {
-	a := report(t, cliffs, nil)
-	if b := report(t, cliffs, func(o *Options) { o.Workers, o.Compile.Workers = 3, 3 }); !bytes.Equal(a, b) {
+	a := report(t, hazards, nil)
+	if b := report(t, hazards, func(o *Options) { o.Workers, o.Compile.Workers = 3, 3 }); !bytes.Equal(a, b) {
 		t.Errorf("one worker:\n%s\nthree:\n%s", a, b)
 	}
 	for _, rule := range []string{"reciprocal-overflow", "fp16-overflow", "exp-overflow"} {
@@ -86,7 +86,7 @@ func TestReportsAreDeterministic(t *testing.T) {
 // possible and state why.
 func TestFindingsWithoutSearchArePossible(t *testing.T) {
 	for work, note := range map[int64]string{-1: "no input was searched for", 1: "budget"} {
-		b := string(report(t, cliffs, func(o *Options) { o.Work = work }))
+		b := string(report(t, hazards, func(o *Options) { o.Work = work }))
 		if strings.Contains(b, `"shown"`) || !strings.Contains(b, note) {
 			t.Errorf("work %d: %s", work, b)
 		}
@@ -145,7 +145,7 @@ func TestWrongRangesAreRefused(t *testing.T) {
 		"NaN":                             {"x": {Lo: math.NaN(), Hi: 1}},
 		"Inf":                             {"x": interval.Span(0, inf)},
 	} {
-		m := openText(t, []byte(cliffs))
+		m := openText(t, []byte(hazards))
 		_, err := Run(context.Background(), m.Program, Options{Compile: options, Ranges: ranges})
 		if err == nil || !strings.Contains(err.Error(), name) {
 			t.Errorf("%s: %v", name, err)

@@ -12,7 +12,7 @@ import (
 )
 
 // A Cut is a model of one statement, with as many of the operations around it as the effect needs, in which a run shows
-// the cliff with operands that no input of the whole model is known to produce.
+// the hazard with operands that no input of the whole model is known to produce.
 type Cut struct {
 	// Statements is the number of statements of the cut model, without constants.
 	Statements int       `json:"statements"`
@@ -45,10 +45,10 @@ type Operand struct {
 	// Least and greatest number that it may have in the whole model.
 	Interval [2]verify.Number  `json:"interval"`
 	Seen     *[2]verify.Number `json:"seen,omitempty"` // in recorded runs
-	Used     [2]verify.Number  `json:"used"`           // in the input that shows the cliff
+	Used     [2]verify.Number  `json:"used"`           // in the input that shows the hazard
 	// Where the range of used comes from: the interval, the input or recorded runs.
 	From string `json:"from"`
-	// Safe is a range to clip to: with the ranges of the other operands, the intervals rule the cliff out.
+	// Safe is a range to clip to: with the ranges of the other operands, the intervals rule the hazard out.
 	Safe *[2]verify.Number `json:"safe,omitempty"`
 }
 
@@ -58,7 +58,7 @@ const largeCut, smallExtent = 1 << 26, 16
 // widest bounds the doublings of the recorded ranges.
 const widest = 32
 
-// cutOut looks for a model of the statement alone in which a run shows the cliff.
+// cutOut looks for a model of the statement alone in which a run shows the hazard.
 func (s *search) cutOut(p *proof, budget int64) error {
 	note := ""
 	for _, ops := range s.neighbourhoods(p) {

@@ -6,7 +6,7 @@
 // simulator's outputs are far from those of the interpreter with all fp16 values in fp32, or the statement cut out as a
 // function of its own, with operands that show it (Cut); or how far the search came.
 //
-// The search records runs on drawn inputs and on samples, then pursues each suspicion's goals: the corner of the input
+// The search records runs on drawn inputs and on samples, then tries each suspicion's goals: the corner of the input
 // ranges that the signs of a derivative indicate (gradient, corners), a line between two corners (bisect), and fixed
 // patterns. Statements of the remaining suspicions are cut out, alone or with their neighbours, with ever wider
 // operands (cutOut).

@@ -179,8 +179,8 @@ func (s *search) gapOf(p *Suspicion) float64 {
 	switch {
 	case p.Gap != nil:
 		g = p.Gap(seen)
-	case p.Cliff > 0:
-		g = p.Cliff / seen(p.Value).Mag()
+	case p.Limit > 0:
+		g = p.Limit / seen(p.Value).Mag()
 	}
 	switch {
 	case unseen:

@@ -209,7 +209,7 @@ func (s *search) order() []func() error {
 // runsOfGoal is the approximate number of runs for a goal.
 const runsOfGoal = 16
 
-// ranked is the order in which suspicions are pursued: those whose recorded values
+// ranked is the order in which suspicions are tried: those whose recorded values
 // come closest to the limit first.
 func (s *search) ranked() []*proof {
 	ps := slices.Clone(s.open)
@@ -217,11 +217,11 @@ func (s *search) ranked() []*proof {
 	return ps
 }
 
-// goals pursues the goals of each suspicion.
+// goals tries the goals of each suspicion.
 func (s *search) goals() error {
 	for _, p := range s.ranked() {
 		for _, g := range p.Goals {
-			if err := s.pursue(p, g); err != nil {
+			if err := s.attempt(p, g); err != nil {
 				return err
 			}
 		}

@@ -71,7 +71,7 @@ func TestRecordedRunsAreNotExtreme(t *testing.T) {
 	}
 }
 
-// TestCornersAreTheExtremesOfAffineFunctions pursues the largest and the smallest result of weights of both signs,
+// TestCornersAreTheExtremesOfAffineFunctions tries the largest and the smallest result of weights of both signs,
 // which inputs that are all at one bound do not give.
 func TestCornersAreTheExtremesOfAffineFunctions(t *testing.T) {
 	g := irbuild.New(21)
@@ -79,7 +79,7 @@ func TestCornersAreTheExtremesOfAffineFunctions(t *testing.T) {
 	s := searchOf(t, g, interval.Span(-1, 1))
 	p := s.watching(y)
 	for _, goal := range []Goal{Most(y, nil), Least(y, nil)} {
-		if err := s.pursue(p, goal); err != nil {
+		if err := s.attempt(p, goal); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -102,7 +102,7 @@ func TestBisectionMeetsANumber(t *testing.T) {
 		}
 		return 0, false
 	}
-	if err := s.pursue(p, Near(y, want)); err != nil {
+	if err := s.attempt(p, Near(y, want)); err != nil {
 		t.Fatal(err)
 	}
 	if nearest > 1.0/1024 {
@@ -125,7 +125,7 @@ func TestGoalsOnAnInputFillIt(t *testing.T) {
 		met = met || r.Lo == 0.125 && r.Hi == 0.125
 		return 0, false
 	}
-	if err := s.pursue(p, Near(r, 0.125)); err != nil {
+	if err := s.attempt(p, Near(r, 0.125)); err != nil {
 		t.Fatal(err)
 	}
 	if !met {
@@ -169,7 +169,7 @@ func TestStatementsAreCutOut(t *testing.T) {
 	s.o.Compile = compile.Options{Target: target.H13}
 	suspicion := func(f *ir.Func, op *ir.Op) *Suspicion {
 		y := op.Results[0]
-		return &Suspicion{Kind: "square", Op: op, Value: y, Region: []*ir.Op{op}, Need: []*ir.Value{y}, Cliff: 65520,
+		return &Suspicion{Kind: "square", Op: op, Value: y, Region: []*ir.Op{op}, Need: []*ir.Value{y}, Limit: 65520,
 			Reached: func(tr Trace) (float64, bool) { m := RangeOf(tr[y]).Mag(); return m, m > 65504 }}
 	}
 	s.o.Judge = func(f *ir.Func, ranges map[string]interval.Interval) (Analysis, []*Suspicion) {

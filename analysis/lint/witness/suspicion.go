@@ -24,9 +24,9 @@ type Suspicion struct {
 	// exact.
 	ANE, Exactly bool
 
-	// Cliff is the magnitude of Value at which the limit is met, 0 if it is not a magnitude; Gap then returns the
+	// Limit is the magnitude of Value at which the limit is met, 0 if it is not a magnitude; Gap then returns the
 	// factor by which the recorded ranges would have to grow.
-	Cliff float64
+	Limit float64
 	Gap   func(seen func(v *ir.Value) interval.Interval) float64
 
 	// Need are the values that Reached reads. Reached reports whether a run of the interpreter met the limit, and with

@@ -4,7 +4,7 @@ import (
 	"github.com/zinc-compiler/zinc/ir"
 )
 
-// widened is a function with every fp16 value in fp32: what the statements mean, without the cliffs of fp16. of maps
+// widened is a function with every fp16 value in fp32: what the statements mean, without the hazards of fp16. of maps
 // values of the source to those that represent them.
 type widened struct {
 	fn *ir.Func

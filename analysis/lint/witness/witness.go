@@ -53,7 +53,7 @@ type Subject struct {
 }
 
 // Witness is what a search found for a suspicion: an input of the whole function (Shown), a cut with operands (Cut,
-// Local), an input that meets the limit without showing the cliff, or only a Note that states how far the search came.
+// Local), an input that meets the limit without showing the hazard, or only a Note that states how far the search came.
 type Witness struct {
 	Shown *Evidence // at the function's outputs
 	Local *Evidence // at the statement's own

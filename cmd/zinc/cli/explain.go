@@ -43,7 +43,7 @@ func newExplain(e *env) *cobra.Command {
 		Long: `Explain compiles MODEL in memory and shows how the statement on LINE of its text, or the
 one whose result is NAME, was compiled: the passes that changed it, where it runs and
 by which rule, its tasks with the fields of their words, the bytes of its constants, its
-surfaces, the estimated cost, what is known about its numbers, and the numeric cliffs
+surfaces, the estimated cost, what is known about its numbers, and the numeric hazards
 that they may reach.
 
 For a statement on the CPU it prints the rule, the value that breaks the rule and the

@@ -55,14 +55,14 @@ func newLint(e *env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "lint MODEL",
 		GroupID: groupUnderstand,
-		Short:   "Find numeric cliffs, with inputs that show them",
+		Short:   "Find numeric hazards, with inputs that show them",
 		Long: fmt.Sprintf(`Lint follows the ranges of the inputs through MODEL and finds the statements whose
 values can reach a limit of the engine's arithmetic or of fp16: sums of products at
 32768, table ends, lost epsilons, cancellation and others (docs/lint.md lists the
 rules). For each it looks for an input that triggers it: one for which an output of the
 simulated pair is far from what the interpreter computes in fp32 instead of fp16. Such a
 finding is "shown" and is printed with the numbers. If no such input is found, the
-statement is cut out as a separate model and run on operands within its ranges: a cliff
+statement is cut out as a separate model and run on operands within its ranges: a hazard
 found this way is "shown alone" and is printed with the distance of those operands from
 the values in runs of the whole model. Other findings are "possible": the ranges allow
 them, but no run shows them.
@@ -88,8 +88,8 @@ them. --reports prints the table of all reports instead (docs/reported.md).
 With --fail-on the exit status is 1 when there are findings of that state; alone also
 counts shown findings, possible counts all.`, witness.Sigmas, witness.Sigmas, verify.MaxRandomInt),
 		Example: `  zinc lint model.mlmodelc
-  zinc lint model.mil --range audio=-1:1 --write-inputs cliffs
-  zinc lint model.mil --calibrate x=sample.npy --sarif --fail-on shown >cliffs.sarif
+  zinc lint model.mil --range audio=-1:1 --write-inputs hazards
+  zinc lint model.mil --calibrate x=sample.npy --sarif --fail-on shown >hazards.sarif
   zinc lint --reports`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if c.reports {
@@ -249,7 +249,7 @@ func (c *lintCommand) failures(r *lintResult) error {
 		"alone":       "shown by an input or by the statement alone",
 		lint.Possible: "possible",
 	}[c.failOn]
-	return fmt.Errorf("lint: %s %s; --fail-on=%s allows none", diag.Count(n, "cliff is", "cliffs are"), how, c.failOn)
+	return fmt.Errorf("lint: %s %s; --fail-on=%s allows none", diag.Count(n, "hazard is", "hazards are"), how, c.failOn)
 }
 
 // lintRange is a range from the command line; all means the range of the type.

@@ -22,7 +22,7 @@ import (
 	"github.com/zinc-compiler/zinc/target"
 )
 
-// judged compiles a program, compares it with the reference, proves it and looks for cliffs. It returns an error for a
+// judged compiles a program, compares it with the reference, proves it and looks for hazards. It returns an error for a
 // panic and for a comparison that fails.
 func judged(t *testing.T, p *ir.Program, o compile.Options) (err error) {
 	t.Helper()

@@ -6,9 +6,9 @@ import (
 	"github.com/zinc-compiler/zinc/analysis/lint/interval"
 )
 
-// pursue pursues one goal: it tries the corner of the ranges that the signs of the derivative indicate, which for an
+// attempt tries one goal: it tries the corner of the ranges that the signs of the derivative indicate, which for an
 // affine function is its extreme, and for a goal that is a number the line between two corners.
-func (s *search) pursue(p *proof, g Goal) error {
+func (s *search) attempt(p *proof, g Goal) error {
 	if p.Shown != nil || p.Reached == nil {
 		return nil
 	}
