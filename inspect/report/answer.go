@@ -109,11 +109,11 @@ func asFP16(r *compile.Report) string {
 	}
 	text := ""
 	if read[0] > 0 {
-		text = fmt.Sprintf(", with %s of weights streamed compressed", shortBytes(read[0]))
+		text = fmt.Sprintf(", with %s of weights streamed compressed", ShortBytes(read[0]))
 	}
 	if read[1] > 0 {
-		text += fmt.Sprintf(", with compressed weights timed as fp16 (%s stored, %s read)", shortBytes(stored[1]),
-			shortBytes(read[1]))
+		text += fmt.Sprintf(", with compressed weights timed as fp16 (%s stored, %s read)", ShortBytes(stored[1]),
+			ShortBytes(read[1]))
 	}
 	return text
 }
@@ -202,7 +202,7 @@ func weightsOf(r *compile.Report) *savedWeights {
 	}
 	return &savedWeights{
 		read: fmt.Sprintf("DMA reads %s of fp16 weights a call; the hardware also reads compressed ones, which "+
-			"would save", shortBytes(r.Estimate.DenseBytes)),
+			"would save", ShortBytes(r.Estimate.DenseBytes)),
 		saves: strings.Join(saves, ", "),
 		why:   why,
 	}

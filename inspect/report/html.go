@@ -25,7 +25,7 @@ var (
 )
 
 var page = template.Must(template.New("report").Funcs(template.FuncMap{
-	"grouped": grouped, "short": micro, "count": short, "bytes": shortBytes,
+	"grouped": grouped, "short": micro, "count": short, "bytes": ShortBytes,
 	"share": shareOf, "percent": Percent, "plural": diag.Count,
 	"int64": func(n int) int64 { return int64(n) },
 	"sum":   func(a, b int) int { return a + b },
@@ -227,8 +227,8 @@ func writeHTML(w io.Writer, d *Document) error {
 	return err
 }
 
-// shortBytes returns a number of bytes with a decimal prefix and three digits at most.
-func shortBytes(n int64) string {
+// ShortBytes returns a number of bytes with a decimal prefix and three digits at most.
+func ShortBytes(n int64) string {
 	s := short(n)
 	if n < 1000 {
 		s += " "
