@@ -55,13 +55,20 @@ type Options struct {
 // Plan returns the files of the model at a path of one of the Forms.
 func Plan(src *frontend.Source, path string, o Options) ([]atomicfile.File, error) {
 	form, ok := FormOf(path)
-	if !ok {
+	to := map[string]string{}
+	var err error
+	switch {
+	case !ok:
 		return nil, fmt.Errorf("%s: want a path that ends in %s, %s or %s", path, Package, Compiled, Text)
+	case form == Text: // the weight files keep their paths, so that the text is the same again
+		var names []string
+		names, err = src.Weights()
+		for _, n := range names {
+			to[n] = n
+		}
+	default:
+		to, err = move(src)
 	}
-	if form == Text {
-		return text(src, path)
-	}
-	to, err := move(src)
 	if err != nil {
 		return nil, err
 	}
@@ -69,7 +76,30 @@ func Plan(src *frontend.Source, path string, o Options) ([]atomicfile.File, erro
 	if err != nil {
 		return nil, err
 	}
-	if form == Compiled {
+	return plan(src, path, weights, o)
+}
+
+// PlanProgram is Plan for a program that replaces the one of the model, with weight files whose paths are those in the
+// model's folder. The model keeps its description.
+func PlanProgram(src *frontend.Source, program *mil.Program, weights []atomicfile.File, path string, o Options) (
+	[]atomicfile.File, error) {
+	if _, ok := FormOf(path); !ok {
+		return nil, fmt.Errorf("%s: want a path that ends in %s, %s or %s", path, Package, Compiled, Text)
+	}
+	spec, about := *src.Spec, *src.Spec.Metadata
+	about.SpecificationVersion = max(about.SpecificationVersion, mlmodel.SpecificationVersion(program))
+	spec.Program, spec.Metadata = program, &about
+	out := *src
+	out.Spec, out.Sum = &spec, nil
+	return plan(&out, path, weights, o)
+}
+
+// plan returns the files of a model in the form that a path names.
+func plan(src *frontend.Source, path string, weights []atomicfile.File, o Options) ([]atomicfile.File, error) {
+	switch form, _ := FormOf(path); form {
+	case Text:
+		return text(src, path, weights)
+	case Compiled:
 		return compiled(src, path, weights, o)
 	}
 	if src.Compiled {
@@ -138,24 +168,12 @@ func below(dir string, files ...atomicfile.File) []atomicfile.File {
 	return files
 }
 
-// text returns the files of a MIL text. The weight files keep their paths, so that the text is the same again.
-func text(src *frontend.Source, name string) ([]atomicfile.File, error) {
-	names, err := src.Weights()
-	if err != nil {
-		return nil, err
-	}
-	same := map[string]string{}
-	for _, n := range names {
-		same[n] = n
-	}
+// text returns the files of a MIL text.
+func text(src *frontend.Source, name string, weights []atomicfile.File) ([]atomicfile.File, error) {
 	for _, f := range src.Spec.Program.Funcs {
 		f.Params = src.Spec.Ordered(f)
 	}
 	b, err := milText(src.Spec.Program)
-	if err != nil {
-		return nil, err
-	}
-	weights, err := copies(src, same)
 	return append([]atomicfile.File{atomicfile.Bytes(name, b)}, below(filepath.Dir(name), weights...)...), err
 }
 
