@@ -20,6 +20,7 @@ import (
 const (
 	maxInline  = 16  // elements of a constant in the place of an argument
 	maxLiteral = 256 // elements of a constant in the text
+	maxOperand = 9   // elements of an operand that unpacks a constant in the text, as coremltools writes it
 )
 
 // blobTypes are the element types that a weight file holds. Truth values are
@@ -192,7 +193,12 @@ func (w *texter) stmts(b *ir.Block, out *mil.Block, scope *[]*ir.Value) {
 			given = append(given, op.Def.Params[i].Name)
 			var vals []mil.Value
 			for _, v := range vs {
-				vals = append(vals, w.operand(v, out, scope))
+				if ir.IsConstexpr(op) && v.Const != nil {
+					vals = append(vals, w.constValue(v, maxOperand)) // in place, as coremltools does
+					w.count(v)
+				} else {
+					vals = append(vals, w.operand(v, out, scope))
+				}
 			}
 			arg := mil.Arg{Name: string(op.Def.Params[i].Name)}
 			if len(vals) == 1 && !op.Def.Params[i].Variadic {
@@ -214,6 +220,10 @@ func (w *texter) stmts(b *ir.Block, out *mil.Block, scope *[]*ir.Value) {
 				Name:  "name",
 				Value: mil.StringLiteral(w.scalar("string"), nil, []string{op.Name}),
 			})
+		}
+		if ir.IsConstexpr(op) && op.Def.Since == "ios16" { // whose operands are attributes
+			s.Attrs, s.Args = append(s.Args, s.Attrs...), nil
+			slices.SortFunc(s.Attrs, func(a, b mil.Arg) int { return strings.Compare(a.Name, b.Name) })
 		}
 		for _, inner := range op.Blocks {
 			blk := w.block(inner)
@@ -248,7 +258,7 @@ func (w *texter) constant(v *ir.Value, out *mil.Block, scope *[]*ir.Value) {
 	w.made[v] = true
 	w.count(v)
 	*scope = append(*scope, v)
-	val := w.constValue(v)
+	val := w.constValue(v, maxLiteral)
 	out.Stmts = append(out.Stmts, &mil.Stmt{
 		Op: "const", Results: w.params([]*ir.Value{v}), Attrs: []mil.Arg{{Name: "val", Value: val}},
 	})
@@ -262,11 +272,12 @@ func (w *texter) count(v *ir.Value) {
 	}
 }
 
-func (w *texter) constValue(v *ir.Value) mil.Value {
+// constValue returns the value of a constant, in the text if it has at most some elements.
+func (w *texter) constValue(v *ir.Value, most int64) mil.Value {
 	c := v.Const
 	blob, ok := blobTypes[c.Type.DType]
 	ok = ok && c.Type.Kind == ir.Tensor && c.Type.Static()
-	if !ok || c.Elems() <= maxLiteral {
+	if !ok || c.Elems() <= most {
 		if l := w.literal(c); l != nil {
 			return l
 		}
