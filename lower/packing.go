@@ -68,16 +68,17 @@ func plainConv(t *target.Table, op *ir.Op) string {
 	if err != nil {
 		return err.Error()
 	}
+	name := op.Results[0].Name
 	for i, s := range a.Strides {
 		switch d := a.Dilations[i]; {
 		case s > 1:
-			return fmt.Sprintf("the stride of %q is %d, and weights stream with a stride of 1", op.Name, s)
+			return fmt.Sprintf("the stride of %q is %d, and weights stream with a stride of 1", name, s)
 		case d > 1:
-			return fmt.Sprintf("the dilation of %q is %d, and weights stream without one", op.Name, d)
+			return fmt.Sprintf("the dilation of %q is %d, and weights stream without one", name, d)
 		}
 	}
 	if g, err := geometry(op); err == nil && paired(t, &g) && g.groups == int64(op.Arg(ir.ParamWeight).Type.Shape[0]) {
-		return fmt.Sprintf("%q computes two columns at a time, for which no order of indices is known", op.Name)
+		return fmt.Sprintf("%q computes two columns at a time, for which no order of indices is known", name)
 	}
 	return ""
 }
@@ -87,7 +88,7 @@ func plainConv(t *target.Table, op *ir.Op) string {
 func Packed(t *target.Table, op *ir.Op, v *ir.Value) (bytes int64, why string) {
 	if !multiplies(op, v) {
 		if v.Const != nil && v.Const.Packing != nil {
-			why = fmt.Sprintf("%s %q does not multiply with it in the way of a kernel", op.Def.Name, op.Name)
+			why = fmt.Sprintf("%s %q does not multiply with it in the way of a kernel", op.Def.Name, op.Results[0].Name)
 		}
 		return 0, why
 	}
