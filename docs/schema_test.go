@@ -236,6 +236,7 @@ func TestDocumentsFollowTheSchema(t *testing.T) {
 		{"zinc prove MODEL --json", []string{"prove", pair, model}},
 		{"zinc diff A B --json", []string{"diff", model, model, "--target-b", "h14", "--level", "placement"}},
 		{"zinc convert MODEL OUTPUT --json", []string{"convert", model, filepath.Join(dir, "d.mlpackage")}},
+		{"zinc compress MODEL --json", []string{"compress", model, "--max-error", "20"}},
 		{"zinc split MODEL --json", []string{"split", model, "--parts", "2", "-o", dir, "--dry-run"}},
 		{"zinc ops --json", []string{"ops"}},
 		{"zinc targets --json", []string{"targets"}},

@@ -27,6 +27,7 @@ var operandFiles = map[string][][]string{
 	"zinc":              {modelKinds},
 	"zinc check":        {modelKinds},
 	"zinc convert":      {modelKinds},
+	"zinc compress":     {modelKinds},
 	"zinc coreml rates": {planKinds},
 	"zinc device":       {runnableKinds},
 	"zinc diff":         {runnableKinds},

@@ -43,6 +43,8 @@ var conventions = []convention{
 	{words: "patch", args: []string{"PAIR", "--weights", "conv1_bias=NPY", "-o", "TEMP/patched.hwx"},
 		stdin: []string{"PAIR", "--weights", "conv1_bias=-", "-o", "TEMP/p.hwx"}},
 	{words: "convert", args: []string{"DIGITS", "TEMP/d.mlpackage"}, stdin: []string{"-", "TEMP/p.mlpackage"}},
+	{words: "compress", args: []string{"DIGITS", "--form", "palette4", "-o", "TEMP/c.mlpackage"},
+		stdin: []string{"-", "--form", "palette4", "-o", "TEMP/i.mlpackage"}},
 	{words: "split", args: []string{"DIGITS", "--parts", "2", "-o", "TEMP/parts"},
 		stdin: []string{"-", "--parts", "2", "-o", "TEMP/p"}},
 	{words: "generate", args: []string{"digits", "DIGITS", "-o", "TEMP/digits"},

@@ -86,6 +86,7 @@ func (n tried) every(t *testing.T, model string) {
 	n.try(t, "dump", model)
 	n.try(t, "dump", model, "--ir")
 	n.try(t, "dump", model, "--json")
+	n.try(t, "compress", model, "--ends", "--max-error", "1", "-o", at("small.mlpackage"))
 	n.try(t, "split", model, "--parts", "2", "-o", at("parts"))
 	if n.try(t, "convert", model, at("model.mlpackage")) {
 		n.try(t, "convert", at("model.mlpackage"), at("model.mlmodelc"))

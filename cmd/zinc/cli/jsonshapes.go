@@ -42,6 +42,7 @@ var JSONShapes = []JSONShape{
 	{"zinc diff A B --bytes --json", "The bytes that differ.", rangesJSON{}},
 	{"zinc patch FILE.hwx --json", "What was patched.", patchJSON{}},
 	{"zinc convert MODEL OUTPUT --json", "What was written.", convertJSON{}},
+	{"zinc compress MODEL --json", "What compressed weights cost and save.", compressJSON{}},
 	{"zinc split MODEL --json", "The models of a pipeline.", splitJSON{}},
 	{"zinc reduce MODEL --json", "What a reduction left.", reduce.Result{}},
 	{"zinc ops --json", "The operations.", opref.Document{}},

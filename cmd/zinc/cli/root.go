@@ -42,7 +42,7 @@ func newRoot(e *env) *cobra.Command {
 	root.SetCompletionCommandGroupID(groupZinc)
 	root.AddCommand(newRun(e), newVerify(e), newProve(e), newReduce(e), newCheck(e), newExplain(e), newLint(e),
 		newWatch(e),
-		newPatch(e), newConvert(e), newSplit(e), newGenerate(e),
+		newPatch(e), newConvert(e), newCompress(e), newSplit(e), newGenerate(e),
 		newStack(e), newDevice(e), newServe(e), newTop(e), newLoad(e), newSession(e),
 		newExplore(e), newDump(e), newDiff(e),
 		newCache(e), newOps(e), newTargets(e), newCoreML(e), newMan(e), newVersion(e))
