@@ -99,6 +99,10 @@ device and why, how estimates and weights differ, and which operations were not 
 The units are taken from the dump unless --units is set. A difference is not an
 error; with --max-plan-differences N more than N are, and the exit status is 4.
 
+A compiled container (.hwx) alone gets the time of its tasks: what a call of each procedure
+takes and where it goes, what binds the slowest tasks, or all with --all, and how many are
+of kinds recorded from Apple's compiler. --target then names a chip of its generation.
+
 With --require-engine or a budget the exit status is 4 when the model fails on any of
 the targets; each exceeded budget has a line with its value, its limit and the largest
 contributors. Budgets of time, bytes and errors require a
@@ -115,7 +119,8 @@ which is compiled with the same flags.`,
   zinc check model.mil --max-estimate-us 5000 --min-engine-ops 99
   zinc check model.mil --base old/model.mil --max-slowdown 5%
   zinc check model.mil --apply group-queries -o faster
-  zinc check model.mil --report markdown=placement.md --report html=placement.html`,
+  zinc check model.mil --report markdown=placement.md --report html=placement.html
+  zinc check model.hwx --all`,
 		Args: operands(1, 1, "one MODEL"),
 		RunE: func(cmd *cobra.Command, args []string) error { return c.run(cmd.Context(), args[0]) },
 	}
@@ -195,6 +200,9 @@ type targetResult struct {
 
 func (c *checkCommand) run(ctx context.Context, path string) error {
 	c.path = path
+	if is, err := c.container(path); is || err != nil {
+		return err
+	}
 	if err := c.dump.check(c.flags); err != nil {
 		return err
 	}

@@ -26,6 +26,7 @@ type JSONShape struct {
 var JSONShapes = []JSONShape{
 	{"zinc MODEL --json", "What was compiled, and the estimates.", report.Document{}},
 	{"zinc check MODEL --json", "The placement on each target.", checkResult{}},
+	{"zinc check FILE.hwx --json", "What a compiled container takes, from its own tasks.", report.Container{}},
 	{"zinc check MODEL --as coreml --json", "Where Core ML itself is forecast to run the operations.",
 		coreml.Document{}},
 	{"zinc check MODEL --compare-plan FILE --json", "Core ML's own decisions beside the forecast.",
