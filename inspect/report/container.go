@@ -10,7 +10,6 @@ import (
 	"github.com/zinc-compiler/zinc/compile/attest"
 	"github.com/zinc-compiler/zinc/compile/cost"
 	"github.com/zinc-compiler/zinc/emit/hwx"
-	"github.com/zinc-compiler/zinc/inspect/dump"
 	"github.com/zinc-compiler/zinc/internal/diag"
 	"github.com/zinc-compiler/zinc/lower/td"
 	"github.com/zinc-compiler/zinc/target"
@@ -19,10 +18,10 @@ import (
 // Container is what a compiled container takes, from its own tasks: there is no model to name statements of, and what
 // the host does beside the engine is in the descriptor.
 type Container struct {
-	Container     string          `json:"container"` // path
-	Target        string          `json:"target"`    // whose tasks they are
-	CostOf        string          `json:"cost_of"`   // target on which the costs were measured
-	Known         string          `json:"known_error"`
+	Container     string          `json:"container"`      // path
+	Target        string          `json:"target"`         // whose tasks they are
+	CostOf        string          `json:"cost_of"`        // target on which the costs were measured
+	Known         string          `json:"known_error"`    // error of the model of cost, as known from measurements
 	ConstantBytes int64           `json:"constant_bytes"` // of all constant sections
 	TextBytes     int64           `json:"text_bytes"`     // of the tasks
 	Tasks         int             `json:"tasks"`          // of all procedures
@@ -41,21 +40,17 @@ type ProcedureTime struct {
 
 // TaskTime is what one task takes.
 type TaskTime struct {
-	Task     int       `json:"task"` // index in the chain
-	Does     string    `json:"does"` // by its words
-	Time     cost.Time `json:"us"`
+	Task     int       `json:"task"`      // index in the chain
+	Does     string    `json:"does"`      // by its words
+	Time     cost.Time `json:"us"`        // estimated time
 	Bound    string    `json:"binding"`   // the largest term
 	DMABytes int64     `json:"dma_bytes"` // moved between memory and the engine
 	Kind     string    `json:"kind"`      // what it computes, without sizes (compile/attest)
 	Attested bool      `json:"attested"`  // recorded programs have tasks of the kind
 }
 
-// NewContainer estimates a container on a target whose tasks it has.
-func NewContainer(path string, f *hwx.File, on *target.Table) (*Container, error) {
-	programs, err := dump.Programs(f)
-	if err != nil {
-		return nil, err
-	}
+// NewContainer estimates the programs of a container on a target whose tasks it has.
+func NewContainer(path string, f *hwx.File, programs []td.Program, on *target.Table) *Container {
 	c := &Container{Container: path, Target: on.Name, CostOf: cost.RatesOf(on).Target(), Known: cost.Known(on),
 		ConstantBytes: int64(len(f.ConstantBytes())), TextBytes: int64(len(f.TextBytes()))}
 	for i := range programs {
@@ -68,7 +63,7 @@ func NewContainer(path string, f *hwx.File, on *target.Table) (*Container, error
 		}
 		c.Procedures = append(c.Procedures, p)
 	}
-	return c, nil
+	return c
 }
 
 func newProcedureTime(from *td.Program, f *hwx.File, on *target.Table) ProcedureTime {

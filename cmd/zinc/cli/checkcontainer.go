@@ -40,10 +40,11 @@ func (c *checkCommand) container(path string) (bool, error) {
 	if err != nil {
 		return true, err
 	}
-	r, err := report.NewContainer(filepath.ToSlash(path), f, on)
+	programs, err := dump.Programs(f)
 	if err != nil {
 		return true, fmt.Errorf("%s: %w", path, err)
 	}
+	r := report.NewContainer(filepath.ToSlash(path), f, programs, on)
 	if c.json {
 		return true, jsonform.Document(c.env.out, r)
 	}
