@@ -52,7 +52,7 @@ func (f *fragment) run(ctx context.Context, in map[string]interp.Tensor, wide bo
 	}
 	if f.programs[k] == nil {
 		if wide {
-			fn = widened(fn)
+			fn, _ = ir.Widen(fn)
 		}
 		p, err := interp.Prepare(fn)
 		if err != nil {
@@ -73,63 +73,6 @@ func (f *fragment) run(ctx context.Context, in map[string]interp.Tensor, wide bo
 	}
 	out, err := f.programs[k].Run(ctx, own, interp.Options{Numerics: numerics.IEEE, WideSums: true})
 	return out[f.at], err
-}
-
-// widened returns a function that computes in fp32 what another computes in fp16.
-func widened(f *ir.Func) *ir.Func {
-	f = ir.CloneFunc(f, f.Name)
-	wide := func(t ir.Type) ir.Type {
-		if t.DType == ir.FP16 {
-			return t.WithDType(ir.FP32)
-		}
-		return t
-	}
-	var block func(b *ir.Block)
-	block = func(b *ir.Block) {
-		for _, v := range b.Params {
-			v.Type = wide(v.Type)
-		}
-		for _, op := range b.Ops {
-			for i, args := range op.Args {
-				for k, v := range args {
-					if v.Const != nil {
-						name := op.Def.Params[i].Name
-						args[k] = wideConst(v, name == ir.ParamDType || name == ir.ParamOutputDType)
-					}
-				}
-			}
-			for _, v := range op.Results {
-				v.Type = wide(v.Type)
-			}
-			for _, inner := range op.Blocks {
-				block(inner)
-			}
-		}
-		for i, v := range b.Outputs {
-			if v.Const != nil {
-				b.Outputs[i] = wideConst(v, false)
-			}
-		}
-	}
-	block(f.Body)
-	return f
-}
-
-// wideConst returns a constant of fp16 as one of fp32, and the name of that type if it is one.
-func wideConst(v *ir.Value, isType bool) *ir.Value {
-	c := v.Const
-	switch {
-	case v.Type.Kind == ir.Tensor && v.Type.DType == ir.FP16:
-		c = &ir.Const{Type: c.Type.WithDType(ir.FP32)}
-		for _, x := range v.Const.Floats() {
-			c.Data = ir.AppendElem(c.Data, ir.FP32, x)
-		}
-	case isType && len(c.Strings) == 1 && c.Strings[0] == ir.FP16.String():
-		c = ir.ConstString(ir.FP32.String())
-	default:
-		return v
-	}
-	return &ir.Value{Name: v.Name, Type: c.Type, Const: c, Pos: v.Pos}
 }
 
 // sample compares how both programs compute a value, by running both parts in the interpreter on sampled operands. It

@@ -260,7 +260,7 @@ func checkWritten(t *testing.T, from, path string, dense *ir.Program, r *Result,
 		return out
 	}
 	got := run(m.Program.Funcs[0])
-	wide := widened(dense, dense.Funcs[0])
+	wide, _ := ir.Widen(dense.Funcs[0])
 	for _, v := range wide.Body.Params {
 		in[v.Name] = interp.Share32(v.Type.Shape, in[v.Name].Floats32())
 	}

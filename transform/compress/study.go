@@ -239,9 +239,10 @@ func (s *study) reference() error {
 		}
 		s.inputs[v.Name] = t
 	}
-	wide, in := widened(s.p, s.f), map[string]interp.Tensor{}
+	in := map[string]interp.Tensor{}
+	wide, _ := ir.Widen(s.f)
 	s.Reference = "fp32"
-	if wide == nil {
+	if ir.Verify(&ir.Program{Version: s.p.Version, Files: s.p.Files, Funcs: []*ir.Func{wide}}) != nil {
 		s.Reference, wide = "as declared", s.f
 	}
 	for i, v := range s.f.Body.Params {

@@ -96,7 +96,7 @@ func (s *search) bisect(p *proof, g Goal) error {
 	if err != nil || len(down) == 0 {
 		return err
 	}
-	wv := s.b.wide.of[g.Value]
+	wv := s.b.wideOf[g.Value]
 	lo, hi := 0.0, 1.0 // 0: down, 1: up
 	from, to := map[*Input][]float64{}, map[*Input][]float64{}
 	for _, q := range s.ports {

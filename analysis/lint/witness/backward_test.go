@@ -66,7 +66,7 @@ func TestDerivativesMatchDifferences(t *testing.T) {
 				}
 				in[v.Name], _ = interp.FromFloats(ir.FP16, vs, v.Type.Shape...)
 			}
-			out := b.wide.fn.Body.Outputs[0]
+			out := b.wide.Body.Outputs[0]
 			at := int(out.Type.Elems())/2 + 5 // off the padding
 			run := func() float64 {
 				_, tr, err := b.precisely(ctx, in, nil, func(*ir.Op) {})
@@ -79,10 +79,10 @@ func TestDerivativesMatchDifferences(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			grads := gradient(ctx, b.wide.fn, tr, unit(out, at))
+			grads := gradient(ctx, b.wide, tr, unit(out, at))
 			moved := 0
 			for k, v := range []*ir.Value{x, z} {
-				gr := grads[b.wide.fn.Body.Params[k]]
+				gr := grads[b.wide.Body.Params[k]]
 				for i := range 64 {
 					was := in[v.Name]
 					vs := was.Floats32()

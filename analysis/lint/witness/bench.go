@@ -21,7 +21,8 @@ import (
 type bench struct {
 	fn      *ir.Func
 	prog    *interp.Program
-	wide    *widened
+	wide    *ir.Func                // fn in fp32
+	wideOf  map[*ir.Value]*ir.Value // of fn, in wide
 	precise *interp.Program
 	machine *sim.Machine // nil if nothing is compiled
 	name    string       // function of the pair
@@ -34,12 +35,14 @@ type bench struct {
 
 // newBench prepares the function f; m runs its pair under the name.
 func newBench(f *ir.Func, m *sim.Machine, name string, workers int) (*bench, error) {
-	b := &bench{fn: f, machine: m, name: name, workers: workers, wide: widen(f)}
+	b := &bench{fn: f, machine: m, name: name, workers: workers}
+	b.wide, b.wideOf = ir.Widen(f)
+	ir.Walk(b.wide, func(op *ir.Op) { op.Place = ir.Place{Unit: ir.CPU} })
 	var err error
 	if b.prog, err = interp.Prepare(f); err != nil {
 		return nil, err
 	}
-	if b.precise, err = interp.Prepare(b.wide.fn); err != nil {
+	if b.precise, err = interp.Prepare(b.wide); err != nil {
 		return nil, err
 	}
 	return b, nil
@@ -170,7 +173,7 @@ func (b *bench) precisely(ctx context.Context, in tensors, keep map[*ir.Value]bo
 			x = y
 		}
 		wide[v.Name] = x
-		t[b.wide.fn.Body.Params[i]] = x
+		t[b.wide.Body.Params[i]] = x
 	}
 	hold := t.keeper(keep)
 	out, err := b.precise.Run(ctx, wide, interp.Options{Workers: b.workers, States: tensors{},

@@ -28,7 +28,7 @@ type extreme struct {
 // corners returns inputs that bring an element of the goal's value towards its extreme in the direction dir, the best
 // first. at is the element; if it is negative, each step chooses one.
 func (s *search) corners(g Goal, dir float64, at int) ([]extreme, error) {
-	wv := s.b.wide.of[g.Value]
+	wv := s.b.wideOf[g.Value]
 	if wv == nil || !wv.Type.Static() || !wv.Type.DType.IsFloat() {
 		return nil, nil
 	}
@@ -81,10 +81,10 @@ func (s *search) corners(g Goal, dir float64, at int) ([]extreme, error) {
 // indicates, and reports whether any changed.
 func (s *search) corner(c Candidate, t Trace, wv *ir.Value, at int, dir float64) (n Candidate, changed bool,
 	err error) {
-	grads := gradient(s.ctx, s.b.wide.fn, t, unit(wv, at))
+	grads := gradient(s.ctx, s.b.wide, t, unit(wv, at))
 	n = Candidate{maps.Clone(c.Values), "the corner of the input ranges that the signs of the derivative indicate"}
 	for _, q := range s.ports {
-		gr := grads[s.b.wide.of[q.Value]]
+		gr := grads[s.b.wideOf[q.Value]]
 		old := c.Values[q.Value.Name].Const().Floats()
 		x, err := q.fill(func(i int) float64 {
 			switch {
