@@ -22,6 +22,8 @@ FIRST     ?= 0
 # Mutations that `make mutants` tries, and further flags (internal/test/mutants/mutate lists them).
 MUTANTS   ?= 2000
 MUTARGS   ?= -floor 98
+# Pattern of the places, texts or files of the facts whose mutants are run.
+FACTS     ?= .
 # Seeds of the inputs that make corpus verifies each model with.
 SEEDS     ?= 1 2 3 4 5
 # An older program that make performance measures too.
@@ -41,7 +43,7 @@ STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.7.0
 EXAMPLE     := examples/digits
 
 .PHONY: help build man test test-short test-long platforms conformance conformance-engine corpus random nightly
-.PHONY: scaling exhaustive mutants operation pass bench performance browser-test picture demo
+.PHONY: scaling exhaustive fact-mutants mutants operation pass bench performance browser-test picture demo
 .PHONY: wheel python-test release-files snapshot
 .PHONY: lint style literals gofmt vet staticcheck fuzz-smoke fuzz-table hostile ci clean
 
@@ -121,8 +123,11 @@ platforms: ## build for every platform
 exhaustive: ## compare functions of one fp16 number, and arithmetic on two, with exact values on all numbers: hours
 	$(GO) test -count=1 -timeout 0 -run 'CurvesOnEvery|PairsOfFP16' ./runtime/sim -exhaustive
 
-mutants: ## make MUTANTS single mutations of compiler and simulator; report which ones programs and tests find
+fact-mutants: ## run the scripts of the chapters' facts under the mutants that they name (FACTS='Table 29')
 	@$(GO) build -o $(OUT)/mutate ./internal/test/mutants/mutate
+	$(OUT)/mutate -facts -dir $(OUT)/mutants -match '$(FACTS)'
+
+mutants: fact-mutants ## make MUTANTS single mutations of compiler and simulator; report what finds them
 	$(OUT)/mutate -n $(MUTANTS) -dir $(OUT)/mutants $(MUTARGS)
 
 bench: ## run the benchmarks; then each one's speed over the first of its group

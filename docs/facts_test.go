@@ -17,39 +17,14 @@ import (
 	"testing"
 
 	"github.com/zinc-compiler/zinc/internal/shareddir"
+	"github.com/zinc-compiler/zinc/internal/test/facts"
 )
 
-// factsDir has a script for each chapter. TestFacts of cmd/zinc/cli runs them. A fact is a comment of a script:
-//
-//	# fact: Table 29.1: a task is RUNNABLE, SUSPENDED, WAITING, SEMWAIT or BLOCKED
-//	# test: runtime/sim/stack TestTasksOfTheDeviceChangeTheirStates
-//	stdout 'idle task: WAITING'
-//
-// The first words are its place in the chapter. Lines "test" name a test that proves it; so does a test whose own
-// comment names the table, listing or figure. A line "differs" has the first two words of the row of deviations.md that
-// says how zinc differs. The lines that follow check what the last command printed: that command shows the fact.
-const factsDir = "../cmd/zinc/cli/testdata/facts"
+// deviation is a row of deviations.md about a chapter.
+var deviation = regexp.MustCompile(`(?m)^\| (\d+, [^|]+) \| `)
 
-// fact is a statement of a chapter.
-type fact struct {
-	chapter int
-	place   string // a section, table, listing or figure
-	what    string
-	command string // that shows it
-	tests   []string
-	differs []string // subjects of rows of deviations.md
-	line    string   // place in the script, for errors
-}
-
-var (
-	factLine    = regexp.MustCompile(`^# (fact|test|differs): (.+)$`)
-	commandLine = regexp.MustCompile(`^(?:status \d+|exec) (.+)$`)
-	checkLine   = regexp.MustCompile(`^(?:! )?(?:stdout|stderr|grep|cmp|same|exists) `)
-	// deviation is a row of deviations.md about a chapter.
-	deviation = regexp.MustCompile(`(?m)^\| (\d+, [^|]+) \| `)
-	// numbered is a place that is a numbered table, listing or figure; a test's comment names it with a period.
-	numbered = regexp.MustCompile(`^(Table|Listing|Figure) (\d+)\.(\d+)$`)
-)
+// numbered is a place that is a numbered table, listing or figure; a test's comment names it with a period.
+var numbered = regexp.MustCompile(`^(Table|Listing|Figure) (\d+)\.(\d+)$`)
 
 // numbers has the last table, listing and figure of each chapter.
 var numbers = map[int]map[string]int{
@@ -60,46 +35,9 @@ var numbers = map[int]map[string]int{
 	30: {"Table": 6, "Figure": 1},
 }
 
-// readFacts reads the facts of all scripts, in the order of the chapters.
-func readFacts() ([]*fact, error) {
-	var facts []*fact
-	for _, chapter := range []int{2, 23, 27, 29, 30} {
-		name := filepath.Join(factsDir, fmt.Sprintf("chapter%02d.txtar", chapter))
-		b, err := os.ReadFile(name)
-		if err != nil {
-			return nil, err
-		}
-		script, _, _ := strings.Cut(string(b), "\n-- ")
-		command := ""
-		var at *fact
-		for i, line := range strings.Split(script, "\n") {
-			place := fmt.Sprintf("%s:%d", filepath.Base(name), i+1)
-			if m := commandLine.FindStringSubmatch(line); m != nil {
-				command = m[1]
-			}
-			if at != nil && at.command == "" && checkLine.MatchString(line) {
-				at.command = command
-			}
-			m := factLine.FindStringSubmatch(line)
-			switch {
-			case m == nil:
-			case m[1] == "fact":
-				where, what, ok := strings.Cut(m[2], ": ")
-				if !ok {
-					return nil, fmt.Errorf("%s: want a place in the chapter, a colon and a statement", place)
-				}
-				at = &fact{chapter: chapter, place: where, what: what, line: place}
-				facts = append(facts, at)
-			case at == nil || at.command != "":
-				return nil, fmt.Errorf("%s: want this line after a fact and before its checks", place)
-			case m[1] == "test":
-				at.tests = append(at.tests, m[2])
-			default:
-				at.differs = append(at.differs, m[2])
-			}
-		}
-	}
-	return facts, nil
+// readFacts reads the facts of all scripts.
+func readFacts() ([]*facts.Fact, error) {
+	return facts.Read(filepath.Join("..", filepath.FromSlash(facts.Dir)))
 }
 
 // numberedTests returns the tests whose comments have a line such as "// Table 29.1.", as "package Test" by place, and
@@ -156,9 +94,9 @@ func runs(name string) bool {
 }
 
 // proofs returns the tests that prove a fact.
-func (f *fact) proofs(named map[string][]string) []string {
-	tests := append([]string(nil), f.tests...)
-	for _, t := range named[f.place] {
+func proofs(f *facts.Fact, named map[string][]string) []string {
+	tests := append([]string(nil), f.Tests...)
+	for _, t := range named[f.Place] {
 		if !slices.Contains(tests, t) {
 			tests = append(tests, t)
 		}
@@ -167,7 +105,7 @@ func (f *fact) proofs(named map[string][]string) []string {
 }
 
 func writeFacts(w *bytes.Buffer) {
-	facts, err := readFacts()
+	list, err := readFacts()
 	if err != nil {
 		fmt.Fprintln(w, err)
 		return
@@ -179,27 +117,28 @@ func writeFacts(w *bytes.Buffer) {
 	}
 	paths := strings.NewReplacer("$DIGITS/../", "examples/", "$DIGITS", "examples/digits", "$MODELS",
 		"runtime/sim/stack/e5rt/testdata")
-	differ := 0
-	for _, f := range facts {
-		if len(f.differs) > 0 {
+	differ, mutants := 0, 0
+	for _, f := range list {
+		mutants += len(f.Mutants)
+		if len(f.Differs) > 0 {
 			differ++
 		}
 	}
-	fmt.Fprintf(w, "%d facts; zinc does otherwise in %d of them.\n", len(facts), differ)
+	fmt.Fprintf(w, "%d facts; zinc does otherwise in %d of them. %d mutants.\n", len(list), differ, mutants)
 	chapter := 0
-	for _, f := range facts {
-		if f.chapter != chapter {
-			chapter = f.chapter
+	for _, f := range list {
+		if f.Chapter != chapter {
+			chapter = f.Chapter
 			fmt.Fprintf(w, "\n### Chapter %d\n\n", chapter)
 			head(w, "place", "fact", "command", "tests", "differs")
 		}
-		tests := f.proofs(named)
+		tests := proofs(f, named)
 		for i, t := range tests {
 			pkg, name, _ := strings.Cut(t, " ")
 			tests[i] = "`" + pkg + "` " + name
 		}
-		row(w, f.place, f.what, "`"+paths.Replace(f.command)+"`", strings.Join(tests, "; "),
-			strings.Join(f.differs, "; "))
+		row(w, f.Place, f.What, "`"+paths.Replace(f.Command)+"`", strings.Join(tests, "; "),
+			strings.Join(f.Differs, "; "))
 	}
 }
 
@@ -207,7 +146,7 @@ func writeFacts(w *bytes.Buffer) {
 // the rows of deviations.md which it names exist; and that each table, listing and figure of the chapters is a fact's
 // place.
 func TestFactsAreShownAndProved(t *testing.T) {
-	facts, err := readFacts()
+	list, err := readFacts()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -220,34 +159,34 @@ func TestFactsAreShownAndProved(t *testing.T) {
 		t.Fatal(err)
 	}
 	places, texts, named := map[string]bool{}, map[string]string{}, map[string]bool{}
-	for _, f := range facts {
-		places[f.place] = true
-		if was, ok := texts[f.what]; ok {
-			t.Errorf("%s: the same fact as %s", f.line, was)
+	for _, f := range list {
+		places[f.Place] = true
+		if was, ok := texts[f.What]; ok {
+			t.Errorf("%s: the same fact as %s", f.Line, was)
 		}
-		texts[f.what] = f.line
-		if f.command == "" {
-			t.Errorf("%s: no check follows, of what a command printed", f.line)
+		texts[f.What] = f.Line
+		if f.Command == "" {
+			t.Errorf("%s: no check follows, of what a command printed", f.Line)
 		}
-		proofs := f.proofs(proving)
+		proofs := proofs(f, proving)
 		if len(proofs) == 0 {
-			t.Errorf("%s: no test proves it", f.line)
+			t.Errorf("%s: no test proves it", f.Line)
 		}
 		for _, p := range proofs {
 			if !all[p] {
-				t.Errorf("%s: no test %s", f.line, p)
+				t.Errorf("%s: no test %s", f.Line, p)
 			}
 		}
-		for _, d := range f.differs {
+		for _, d := range f.Differs {
 			named[d] = true
 			if !bytes.Contains(deviations, []byte("\n| "+d+" | ")) {
-				t.Errorf("%s: deviations.md has no row that begins with %q", f.line, d)
+				t.Errorf("%s: deviations.md has no row that begins with %q", f.Line, d)
 			}
 		}
-		if m := numbered.FindStringSubmatch(f.place); m != nil {
+		if m := numbered.FindStringSubmatch(f.Place); m != nil {
 			n, _ := strconv.Atoi(m[3])
-			if m[2] != strconv.Itoa(f.chapter) || n < 1 || n > numbers[f.chapter][m[1]] {
-				t.Errorf("%s: chapter %d has no %s", f.line, f.chapter, f.place)
+			if m[2] != strconv.Itoa(f.Chapter) || n < 1 || n > numbers[f.Chapter][m[1]] {
+				t.Errorf("%s: chapter %d has no %s", f.Line, f.Chapter, f.Place)
 			}
 		}
 	}

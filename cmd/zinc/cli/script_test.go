@@ -21,6 +21,12 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the outputs that scripts compare with")
 
+// factsDir lets the mutants of facts run scripts of single facts (internal/test/mutants/mutate).
+var factsDir = flag.String("facts", filepath.Join("testdata", "facts"), "`FOLDER` of the scripts that TestFacts runs")
+
+// mutantEnv has the number of the mutant that a mutated build runs as (internal/test/mutants/active).
+const mutantEnv = "ZINC_MUTANT"
+
 func TestMain(m *testing.M) {
 	if _, ok := os.LookupEnv(cacheEnv); !ok { // a script sets it for the zinc that it runs
 		os.Setenv(cacheEnv, cacheOff) // a test must not use the user's cache
@@ -50,7 +56,7 @@ func digits(t testing.TB) string {
 }
 
 // TestScripts runs testdata/script.
-func TestScripts(t *testing.T) { runScripts(t, "script") }
+func TestScripts(t *testing.T) { runScripts(t, filepath.Join("testdata", "script")) }
 
 // TestFacts runs testdata/facts: commands that show what the published chapters state. docs/seeds-coverage.md lists
 // them.
@@ -58,10 +64,10 @@ func TestFacts(t *testing.T) {
 	if testing.Short() {
 		t.Skip("the commands that show the facts of the chapters take seconds")
 	}
-	runScripts(t, "facts")
+	runScripts(t, *factsDir)
 }
 
-// runScripts runs the scripts of a folder of testdata. Besides the commands of testscript there are
+// runScripts runs the scripts of a folder. Besides the commands of testscript there are
 //
 //	status N COMMAND ARG...    run a command that must exit with N
 //	same FILE FILE             compare two files byte for byte
@@ -77,7 +83,7 @@ func TestFacts(t *testing.T) {
 // operations, $MODELS the folder of the small models of the simulated runtime.
 func runScripts(t *testing.T, folder string) {
 	t.Helper()
-	scripts, err := filepath.Glob(filepath.Join("testdata", folder, "*.txtar"))
+	scripts, err := filepath.Glob(filepath.Join(folder, "*.txtar"))
 	if err != nil || len(scripts) == 0 {
 		t.Fatalf("%d scripts: %v", len(scripts), err)
 	}
@@ -91,14 +97,17 @@ func runScripts(t *testing.T, folder string) {
 		}
 	}
 	testscript.Run(t, testscript.Params{
-		Dir:                 filepath.Join("testdata", folder),
-		ContinueOnError:     folder == "facts", // they do not depend on each other
+		Dir:                 folder,
+		ContinueOnError:     folder == *factsDir, // they do not depend on each other
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
 		UpdateScripts:       *update,
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("DIGITS", digits(t))
 			e.Setenv(cacheEnv, cacheOff) // a test must not use the user's cache
+			if n := os.Getenv(mutantEnv); n != "" {
+				e.Setenv(mutantEnv, n)
+			}
 			for name, path := range map[string][]string{
 				"OPSMD":  {"..", "..", "..", "docs", "ops.md"},
 				"NET":    {"testdata", "net.plist"},

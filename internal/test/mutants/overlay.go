@@ -149,7 +149,12 @@ func (s *Source) rewrite(file string, sites []*Site, numbers map[*Site]int) []by
 	edits := []edit{{at: s.ends[file], text: fmt.Sprintf("; import %s %q", alias, activePath)}}
 	for _, m := range sites {
 		open, end := fmt.Sprintf("%s.%s%s(%d, ", alias, m.name, m.types, numbers[m]), ")"
-		if m.Kind == Statement {
+		switch {
+		case m.Kind == Written && m.name == "Keep":
+			open, end = fmt.Sprintf("if %s.%s(%d) { ", alias, m.name, numbers[m]), " } else { "+m.with+" }"
+		case m.Kind == Written:
+			end = ", " + m.with + ")"
+		case m.Kind == Statement:
 			open, end = fmt.Sprintf("if %s.%s(%d) { ", alias, m.name, numbers[m]), " }"
 		}
 		// The ends of what begins last come first, then the beginnings of what ends last. Two mutations of one

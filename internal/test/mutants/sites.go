@@ -29,7 +29,8 @@ type Site struct {
 	to    int
 	op    int // offset of the operator that becomes a comma, or 0
 	opLen int
-	depth int // in the syntax tree
+	depth int    // in the syntax tree
+	with  string // what replaces it, of Written
 }
 
 // String returns the place and the mutation.
@@ -48,6 +49,7 @@ const (
 	Constant  Kind = "constant"  // off by one
 	Index     Kind = "index"     // off by one
 	Statement Kind = "statement" // left out
+	Written   Kind = "written"   // replaced by what LoadNamed's caller says
 )
 
 // operators are the functions of package active for operators of arithmetic.

@@ -62,6 +62,14 @@ type (
 // Keep reports whether a statement is done: the mutant leaves it out.
 func Keep(n int) bool { return !is(n) }
 
+// Value returns a; the mutant returns b.
+func Value[T any](n int, a, b T) T {
+	if is(n) {
+		return b
+	}
+	return a
+}
+
 // Not returns a condition, which the mutant negates.
 func Not(n int, b bool) bool { return b != is(n) }
 

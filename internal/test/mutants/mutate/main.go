@@ -46,6 +46,8 @@ type options struct {
 	floor                float64
 	dir, packages        string
 	tests                bool
+	facts                bool
+	match                *regexp.Regexp // of facts; nil for all
 }
 
 func main() {
@@ -60,10 +62,20 @@ func main() {
 	flag.StringVar(&o.packages, "packages", strings.Join(mutated, " "), "packages that are mutated")
 	flag.BoolVar(&o.tests, "tests", true, "run packages' short tests on mutants that no judge finds")
 	flag.Float64Var(&o.floor, "floor", 0, "least per cent of the mutants that change something that must be killed")
+	flag.BoolVar(&o.facts, "facts", false, "instead, run the mutants that the scripts of the chapters' facts name")
+	flag.Func("match", "of -facts, those whose place in the scripts, text or file matches `REGEXP`",
+		func(text string) (err error) {
+			o.match, err = regexp.Compile(text)
+			return err
+		})
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	if err := run(ctx, o); err != nil {
+	do := run
+	if o.facts {
+		do = runFacts
+	}
+	if err := do(ctx, o); err != nil {
 		fmt.Fprintln(os.Stderr, "mutate:", err)
 		os.Exit(1)
 	}
