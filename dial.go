@@ -21,7 +21,7 @@ type DialOptions struct {
 	// Team is the team that the process claims; "" for the team of its user. Processes of one team share resident
 	// programs.
 	Team string
-	// Entitlements are further keys that the process claims to hold.
+	// Entitlements are further keys that the process claims to hold, such as AdapterWeight.
 	Entitlements []string
 	// Tier is "restricted" (also ""), or "unrestricted" for a process that holds the access grant instead of the
 	// baseline entitlement: methods with an entitlement of their own, such as adapters, are then refused.
@@ -35,6 +35,9 @@ type DialOptions struct {
 	// as they come.
 	Seat int
 }
+
+// AdapterWeight is the entitlement that OpenAdapter requires.
+const AdapterWeight = broker.KeyAdapterWeight
 
 // Connection is a connection to the machine that zinc serve runs. Several goroutines may use it.
 type Connection struct{ process *stack.Process }
@@ -50,7 +53,7 @@ func Dial(ctx context.Context, socket string, o DialOptions) (*Connection, error
 	if qos == 0 && o.QoS != "" {
 		return nil, fmt.Errorf("unknown quality of service %q", o.QoS)
 	}
-	id := stack.Self(append(o.Entitlements[:len(o.Entitlements):len(o.Entitlements)], broker.KeyAdapterWeight)...)
+	id := stack.Self(o.Entitlements...)
 	if o.Team != "" {
 		id.TeamID = o.Team
 	}
@@ -76,7 +79,7 @@ func (c *Connection) Now() time.Duration { return c.process.Now() }
 func (c *Connection) Open(ctx context.Context, p *Pair) (*Model, error) { return c.open(ctx, p, nil) }
 
 // OpenAdapter loads a pair as an adapter of a base pair: its container may differ from the base's in coefficients only,
-// as Patch makes it. The machine keeps the base's tasks once for all its adapters.
+// as Patch makes it. The machine keeps the base's tasks once for all its adapters. The process must hold AdapterWeight.
 func (c *Connection) OpenAdapter(ctx context.Context, p, base *Pair) (*Model, error) {
 	return c.open(ctx, p, base)
 }

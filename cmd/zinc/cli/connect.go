@@ -42,11 +42,12 @@ func (c *connection) register(s *pflag.FlagSet, doc string) {
 // registerLoad adds the flags of a command that loads a program.
 func (c *connection) registerLoad(s *pflag.FlagSet) {
 	s.StringVar(&c.base, "base", "", "base model of an adapter, a `PAIR`: the model shares it with others "+
-		"and differs from it in coefficients only (with --connect)")
+		"and differs from it in coefficients only; requires the entitlement "+broker.KeyAdapterWeight+
+		" (with --connect)")
 	s.BoolVar(&c.share, "share", false, "let other processes of this user and team use the program that this "+
-		"one loads (with --connect)")
+		"one loads; requires the entitlement "+broker.KeyModelShare+" (with --connect)")
 	s.Uint64Var(&c.resident, "resident", 0, "use resident program `N` of another process, which shares it, as "+
-		"zinc top lists it, instead of loading one (with --connect)")
+		"zinc top lists it, instead of loading one; requires the entitlement "+broker.KeyModelShare+" (with --connect)")
 }
 
 func classNames() []string {
@@ -94,14 +95,7 @@ func classNamed(name string) (broker.QoS, error) {
 
 // identity returns the identity that the process claims.
 func (c *connection) identity() broker.Identity {
-	keys := c.entitlements
-	if c.base != "" {
-		keys = append(keys[:len(keys):len(keys)], broker.KeyAdapterWeight)
-	}
-	if c.share || c.resident != 0 {
-		keys = append(keys[:len(keys):len(keys)], broker.KeyModelShare)
-	}
-	id := stack.Self(keys...)
+	id := stack.Self(c.entitlements...)
 	if c.team != "" {
 		id.TeamID = c.team
 	}

@@ -67,10 +67,10 @@ func (c *crowdClient) run(ctx context.Context) (repeated int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	var keys []string
+	keys := []string{zinc.AdapterWeight}
 	for _, q := range broker.QoSClasses {
 		if q.Name == c.QoS {
-			keys = q.Keys
+			keys = append(keys, q.Keys...)
 		}
 	}
 	conn, err := zinc.Dial(ctx, c.Socket, zinc.DialOptions{

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/zinc-compiler/zinc/emit/hwx"
 	"github.com/zinc-compiler/zinc/internal/jsonform"
@@ -38,6 +39,12 @@ type deviceCommand struct {
 	runs      int  // calls of the program after a command
 	waits     []string
 	signals   []string
+	doorbells []string
+	boot      []string
+	role      string     // of the task that calls the driver
+	team      string     // of its direct-path client; "" for that of the control client
+	keys      []string   // further entitlements of the task
+	layers    []string   // of the broker's steps
 	parts     *node.Node // what is printed
 }
 
@@ -71,10 +78,13 @@ procedure once before it prints, with a statistics buffer. With --signal it runs
 more for each shared event, which that call signals; with --wait a last call waits for
 shared events and runs when they have their values.
 
-Its subcommands call the driver as a task that holds every entitlement: send, a command
-of the firmware or one that the driver serves; selector, a selector of a user client;
-method, a method of the direct-path client. The subcommand broker calls a method of the
-broker as an application.`,
+Its subcommands call the driver: send, a command of the firmware or one that the driver
+serves; selector, a selector of a user client; method, a method of the direct-path client.
+The task that calls holds every entitlement; --as and --entitlement make it another. The
+subcommand broker calls a method of the broker as an application.
+
+A bring-up finds what --boot sets instead of its own values:
+` + bootValues(),
 		Example: `  zinc device
   zinc device digits.mlmodelc --section statistics,log
   zinc device digits.hwx --inject exception@task --section faults
@@ -92,17 +102,84 @@ broker as an application.`,
 		},
 	}
 	f := cmd.Flags()
-	f.StringSliceVar(&c.sections, "section", nil, "`SECTIONS` to print, comma-separated (default all): "+
-		strings.Join(sectionNames(), ", "))
 	f.StringArrayVar(&c.signals, "signal", nil, "`EVENT=VALUE`, or gpu:EVENT=VALUE for one of the graphics processor: "+
 		"a call signals the shared event (repeatable)")
+	f.StringArrayVar(&c.doorbells, "doorbell", nil, "`SLOT=REGISTER:BIT`: a doorbell of the host that signalled "+
+		"events ring besides the client's; slots are waiter and telemetry (repeatable)")
 	f.StringArrayVar(&c.waits, "wait", nil, "`EVENT=VALUE`: the last call waits for the shared event (repeatable)")
 	cmd.AddCommand(c.newSend(), c.newSelector(), c.newMethod(), c.newBroker())
 	for _, x := range append(cmd.Commands(), cmd) {
 		x.Flags().BoolVar(&c.json, "json", false, "print JSON")
 		c.register(x.Flags())
+		if x.Name() != "broker" {
+			c.registerTask(x.Flags())
+		}
 	}
 	return cmd
+}
+
+// registerTask adds the flags of the task that calls the driver, and of what its bring-up finds.
+func (c *deviceCommand) registerTask(s *pflag.FlagSet) {
+	var names, docs []string
+	for _, r := range stack.Roles {
+		names, docs = append(names, r.Name), append(docs, r.Name+" "+r.Doc)
+	}
+	s.Var(newChoice(&c.role, names...), "as", "task that calls the driver: "+strings.Join(docs, "; "))
+	s.StringVar(&c.team, "team", "", "`TEAM` of the direct-path client (default that of the control client, whose "+
+		"programs its requests name)")
+	s.StringSliceVar(&c.keys, "entitlement", nil, "`KEY` that the task holds besides (repeatable)")
+	s.StringSliceVar(&c.sections, "section", nil, "`SECTIONS` to print, comma-separated (default all of zinc device, "+
+		"none of its subcommands): "+strings.Join(sectionNames(), ", "))
+	s.StringArrayVar(&c.boot, "boot", nil, "`NAME=VALUE` that the bring-up finds (repeatable)")
+}
+
+// bootValues lists the names of --boot.
+func bootValues() string {
+	var s strings.Builder
+	for i, v := range coprocessor.BootValues {
+		sep := ";\n"
+		if i == len(coprocessor.BootValues)-1 {
+			sep = "."
+		}
+		fmt.Fprintf(&s, "  %s: %s%s", v.Name, v.Doc, sep)
+	}
+	return s.String()
+}
+
+// booted parses the values of --boot.
+func (c *deviceCommand) booted() (map[string]uint64, error) {
+	out := map[string]uint64{}
+	for _, s := range c.boot {
+		name, text, _ := strings.Cut(s, "=")
+		v, err := strconv.ParseUint(text, 0, 64)
+		known := slices.ContainsFunc(coprocessor.BootValues, func(b coprocessor.BootValue) bool {
+			return b.Name == name
+		})
+		if !known || err != nil {
+			return nil, usagef("--boot %q: want NAME=VALUE, a name of zinc device --help and a number, as in "+
+				"chip=0x61", s)
+		}
+		out[name] = v
+	}
+	return out, nil
+}
+
+// ringing parses the values of --doorbell and sets the doorbells.
+func (c *deviceCommand) ringing(p *stack.Prober) error {
+	for _, s := range c.doorbells {
+		name, text, _ := strings.Cut(s, "=")
+		reg, bit, _ := strings.Cut(text, ":")
+		n, err := numbers([]string{reg, bit})
+		slot := map[string]int{"waiter": coprocessor.TargetWaiter, "telemetry": coprocessor.TargetTelemetry}[name]
+		if slot == 0 || err != nil || n[1] > 31 {
+			return usagef("--doorbell %q: want SLOT=REGISTER:BIT, a slot waiter or telemetry, a register and a bit "+
+				"from 0 to 31, as in telemetry=0x206460100:5", s)
+		}
+		if err := p.SetTarget(slot, n[0], uint32(n[1])); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (c *deviceCommand) newSend() *cobra.Command {
@@ -112,9 +189,9 @@ func (c *deviceCommand) newSend() *cobra.Command {
 		Long: `Send posts a command of the control channel and prints its answer, the notifications
 that come with it, and what the firmware logs.
 Values are those of the body's fields, or the body's 32-bit words; size=, priority=,
-program=, process= and procedure= are fields of the header, and channel=loop sends it on the
-execution loop's channel. Commands separated by + go to the same
-device, one after the other, on which the model of --model is resident.
+program=, process= and procedure= are fields of the header. channel=loop sends it on the
+execution loop's channel, and wait=no does not wait for its end. Commands separated by + go
+to the same device, one after the other, on which the model of --model is resident.
 Without a command, it lists all commands with their identifiers and who serves them.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.command(&sendPart, func(n *partNode) error { return c.send(cmd.Context(), n, args) })
@@ -148,10 +225,10 @@ every step of the driver. Without a number, it lists the selectors with their si
 
 func (c *deviceCommand) newMethod() *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "method [NAME [VALUE ...]]",
+		Use:   "method [NAME [VALUE ...] [+ NAME ...]]",
 		Short: "Call a method of the direct-path client",
-		Long: `Method calls a method of the direct-path client and prints its results. Without a name, it
-lists the methods.`,
+		Long: `Method calls a method of the direct-path client and prints its results. Methods separated
+by + are calls of one client. Without a name, it lists the methods.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.command(&methodPart, func(n *partNode) error { return c.method(cmd.Context(), n, args) })
 		},
@@ -173,6 +250,15 @@ type probe struct {
 // open builds the machine and reads the program.
 func (c *deviceCommand) open(ctx context.Context) (*probe, error) {
 	if err := c.check(); err != nil {
+		return nil, err
+	}
+	for _, s := range c.sections {
+		if !slices.Contains(sectionNames(), s) {
+			return nil, usagef("--section=%s: unknown section; sections are %s", s, strings.Join(sectionNames(), ", "))
+		}
+	}
+	boot, err := c.booted()
+	if err != nil {
 		return nil, err
 	}
 	var container []byte
@@ -199,6 +285,7 @@ func (c *deviceCommand) open(ctx context.Context) (*probe, error) {
 		Strict:        c.strict,
 		Workers:       c.workers,
 		InternalBuild: c.internal,
+		Boot:          boot,
 		Terminal:      func(line string) { x.log = append(x.log, line) },
 	}
 	if c.inject != "" {
@@ -213,8 +300,11 @@ func (c *deviceCommand) open(ctx context.Context) (*probe, error) {
 		return nil, err
 	}
 	x.rest = x.stack.Device.Registry()
-	if x.Prober, err = x.stack.NewProber(container); err != nil {
+	if x.Prober, err = x.stack.NewProber(container, c.role, c.team, c.keys); err != nil {
 		return nil, errors.Join(err, x.stack.Close())
+	}
+	if err := c.ringing(x.Prober); err != nil {
+		return nil, errors.Join(err, x.close())
 	}
 	return x, nil
 }
@@ -223,11 +313,6 @@ func (x *probe) close() error { return errors.Join(x.Prober.Close(), x.stack.Clo
 
 // show prints the sections of `zinc device`.
 func (c *deviceCommand) show(ctx context.Context) error {
-	for _, s := range c.sections {
-		if !slices.Contains(sectionNames(), s) {
-			return usagef("--section=%s: unknown section; sections are %s", s, strings.Join(sectionNames(), ", "))
-		}
-	}
 	waits, err := sharedEvents("--wait", c.waits)
 	if err != nil {
 		return err
@@ -251,18 +336,26 @@ func (c *deviceCommand) show(ctx context.Context) error {
 		failed = x.Fence(signals, waits)
 	}
 	c.parts = node.Object("")
+	if c.sections == nil {
+		c.sections = sectionNames()
+	}
+	c.addSections(x)
+	if err := x.close(); err != nil && c.inject == "" {
+		failed = errors.Join(failed, err)
+	}
+	return failed
+}
+
+// addSections adds the sections of --section.
+func (c *deviceCommand) addSections(x *probe) {
 	for i := range deviceSections {
 		s := &deviceSections[i]
-		if c.sections == nil || slices.Contains(c.sections, s.Name) {
+		if slices.Contains(c.sections, s.Name) {
 			n := newPartNode(s)
 			s.read(n, x)
 			c.parts.Add(node.Text("%s:\n", s.Name), n.Node)
 		}
 	}
-	if err := x.close(); err != nil && c.inject == "" {
-		failed = errors.Join(failed, err)
-	}
-	return failed
 }
 
 // sharedEvents parses the values of a flag: EVENT=VALUE, or gpu:EVENT=VALUE.
@@ -298,23 +391,28 @@ func numbers(args []string) ([]uint64, error) {
 	return out, nil
 }
 
-// headerOf takes the fields of a command's header from its arguments; without one the header names no program and no
-// process.
-func headerOf(args []string) (ch protocol.Channel, h protocol.Header, rest []string, err error) {
+// commandOf reads a command from its arguments; without fields the header names no program and no process.
+func commandOf(args []string) (m stack.Command, err error) {
+	m.Name = args[0]
+	h := &m.Header
 	h.ProgramID, h.ProcessID = -1, -1
-	for _, a := range args {
+	var rest []string
+	for _, a := range args[1:] {
 		field, text, ok := strings.Cut(a, "=")
-		if !ok {
+		switch {
+		case !ok:
 			rest = append(rest, a)
 			continue
-		}
-		if a == "channel=loop" {
-			ch = protocol.Loop
+		case a == "channel=loop":
+			m.Channel = protocol.Loop
+			continue
+		case a == "wait=no":
+			m.Post = true
 			continue
 		}
 		v, err := strconv.ParseUint(text, 0, 31)
 		if err != nil {
-			return ch, h, nil, usagef("%s: want a number below 2^31", a)
+			return m, usagef("%s: want a number below 2^31", a)
 		}
 		switch field {
 		case "size":
@@ -328,11 +426,12 @@ func headerOf(args []string) (ch protocol.Channel, h protocol.Header, rest []str
 		case "procedure":
 			h.ProcedureID = uint32(v)
 		default:
-			return ch, h, nil, usagef("%s: fields of the header are size, priority, program, process and procedure; "+
-				"the channel is loop", a)
+			return m, usagef("%s: fields of the header are size, priority, program, process and procedure; the "+
+				"channel is loop, and wait is no", a)
 		}
 	}
-	return ch, h, rest, nil
+	m.Values, err = numbers(rest)
+	return m, err
 }
 
 func (c *deviceCommand) send(ctx context.Context, n *partNode, args []string) error {
@@ -343,31 +442,17 @@ func (c *deviceCommand) send(ctx context.Context, n *partNode, args []string) er
 		}
 		return nil
 	}
-	type command struct {
-		name    string
-		channel protocol.Channel
-		header  protocol.Header
-		values  []uint64
+	calls, err := byPlus(args)
+	if err != nil {
+		return err
 	}
-	var commands []command
-	for len(args) > 0 {
-		end := slices.Index(args, "+")
-		if end < 0 {
-			end = len(args)
-		}
-		if end == 0 {
-			return usagef("want a command before and after each +")
-		}
-		channel, header, rest, err := headerOf(args[1:end])
+	var commands []stack.Command
+	for _, call := range calls {
+		m, err := commandOf(call)
 		if err != nil {
 			return err
 		}
-		values, err := numbers(rest)
-		if err != nil {
-			return err
-		}
-		commands = append(commands, command{name: args[0], channel: channel, header: header, values: values})
-		args = args[min(end+1, len(args)):]
+		commands = append(commands, m)
 	}
 	return c.probed(ctx, func(x *probe) error {
 		log := len(x.log)
@@ -377,7 +462,7 @@ func (c *deviceCommand) send(ctx context.Context, n *partNode, args []string) er
 			}
 		}()
 		for _, m := range commands {
-			text, err := x.Send(m.name, m.channel, m.header, m.values)
+			text, err := x.Send(m)
 			n.answers("", text)
 			if err != nil {
 				return err
@@ -411,6 +496,7 @@ func (c *deviceCommand) probed(ctx context.Context, f func(x *probe) error) erro
 		return err
 	}
 	err = f(x)
+	c.addSections(x)
 	if e := x.close(); err == nil && c.inject == "" {
 		err = e
 	}
@@ -479,9 +565,17 @@ func (c *deviceCommand) method(ctx context.Context, n *partNode, args []string) 
 		}
 		return nil
 	}
-	values, err := numbers(args[1:])
+	calls, err := byPlus(args)
 	if err != nil {
 		return err
+	}
+	var values [][]uint64
+	for _, a := range calls {
+		v, err := numbers(a[1:])
+		if err != nil {
+			return err
+		}
+		values = append(values, v)
 	}
 	return c.probed(ctx, func(x *probe) error {
 		if c.file != "" {
@@ -489,8 +583,29 @@ func (c *deviceCommand) method(ctx context.Context, n *partNode, args []string) 
 				return err
 			}
 		}
-		text, err := x.Method(args[0], values)
-		n.answers("", text)
-		return err
+		for i, a := range calls {
+			text, err := x.Method(a[0], values[i])
+			n.answers("", text)
+			if err != nil {
+				return err
+			}
+		}
+		return nil
 	})
+}
+
+// byPlus divides arguments at each +.
+func byPlus(args []string) ([][]string, error) {
+	out := [][]string{nil}
+	for _, a := range args {
+		if a == "+" {
+			out = append(out, nil)
+		} else {
+			out[len(out)-1] = append(out[len(out)-1], a)
+		}
+	}
+	if slices.ContainsFunc(out, func(call []string) bool { return len(call) == 0 }) {
+		return nil, usagef("want a name before and after each +")
+	}
+	return out, nil
 }

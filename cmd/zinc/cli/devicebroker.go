@@ -28,7 +28,8 @@ func (c *deviceCommand) newBroker() *cobra.Command {
 		Long: `Broker calls methods of the broker as a process that holds com.apple.aned.private.allow
 and the entitlements that --entitlement adds, and prints their results and, on a machine of
 its own, what the broker did. What must come before a method is done first. Methods separated
-by + are calls of one process.
+by + are calls of one process; those after process=TEAM are calls of another process, of that
+team, which may attach to the program that the first has loaded.
 Without a method, it lists the methods and the entitlements that their arguments require.`,
 		Example: `  zinc device broker
   zinc device broker compileModel + compileModel + purgeModels --model digits.mlmodelc
@@ -49,6 +50,8 @@ Without a method, it lists the methods and the entitlements that their arguments
 	f.BoolVar(&caller.Instance.AggressivePowerSaving, "aggressive-power-saving", false,
 		"release the program's memory whenever nothing runs")
 	f.BoolVar(&caller.Instance.OptOutOfModelMemoryUnwiring, "keep-wired", false, "keep the program's memory")
+	f.StringSliceVar(&c.layers, "layers", []string{trace.Broker.String()}, "`LAYERS` whose steps are printed, "+
+		"comma-separated, as zinc stack has them")
 	f.BoolVar(&caller.AllPartitions, "all-partitions", false, "purge the models of all tenants")
 	return cmd
 }
@@ -65,6 +68,9 @@ func (c *deviceCommand) broker(cmd *cobra.Command, n *partNode, args []string, c
 	}
 	ctx := cmd.Context()
 	caller.Instance.QueueDepth = c.connect.depth
+	if err := checkLayers(c.layers); err != nil {
+		return err
+	}
 	var methods []string
 	for i, a := range args {
 		if i%2 == 0 {
@@ -84,17 +90,30 @@ func (c *deviceCommand) broker(cmd *cobra.Command, n *partNode, args []string, c
 		return err
 	}
 	var events trace.Recording
-	p, closer, err := c.callerProcess(ctx, &events, qos)
+	connect, closer, err := c.callerProcess(ctx, &events, qos)
 	if err != nil {
 		return err
 	}
+	p, err := connect(c.connect.team)
+	if err != nil {
+		return errors.Join(err, closer())
+	}
 	caller = p.Caller(caller)
 	for _, m := range methods {
+		if team, ok := strings.CutPrefix(m, "process="); ok {
+			if p, err = connect(team); err != nil {
+				break
+			}
+			next := *caller
+			next.Resident = caller.Loaded()
+			caller = p.Caller(&next)
+			continue
+		}
 		from := len(events.Events)
 		text, e := caller.Call(ctx, m)
 		var did []trace.Event
 		for _, x := range events.Events[from:] {
-			if x.Layer == trace.Broker {
+			if slices.Contains(c.layers, x.Layer.String()) {
 				did = append(did, x)
 			}
 		}
@@ -108,25 +127,40 @@ func (c *deviceCommand) broker(cmd *cobra.Command, n *partNode, args []string, c
 	return errors.Join(err, closer())
 }
 
-// callerProcess connects to the daemon, or to a machine of its own.
+// callerProcess returns a function that connects a process of a team to the daemon, or to a machine of its own, and one
+// that ends them.
 func (c *deviceCommand) callerProcess(ctx context.Context, events *trace.Recording,
-	qos broker.QoS) (*stack.Process, func() error, error) {
-	if c.connect.socket != "" {
-		p, err := c.connect.dial(ctx, 0, 0)
+	qos broker.QoS) (connect func(team string) (*stack.Process, error), end func() error, err error) {
+	var closers []func() error
+	end = func() error {
+		var errs []error
+		for _, f := range slices.Backward(closers) {
+			errs = append(errs, f())
+		}
+		return errors.Join(errs...)
+	}
+	dial := func(id connection) (*stack.Process, error) { return id.dial(ctx, 0, 0) }
+	if c.connect.socket == "" {
+		s, err := stack.New(stack.Options{Trace: events.Tracer(), Strict: c.strict, Compile: c.brokerCompiler()})
 		if err != nil {
 			return nil, nil, err
 		}
-		return p, p.Close, nil
+		closers = append(closers, s.Close)
+		dial = func(of connection) (*stack.Process, error) {
+			id := of.identity()
+			id.PID += len(closers) // a process of its own
+			return s.Connect(id, qos)
+		}
 	}
-	s, err := stack.New(stack.Options{Trace: events.Tracer(), Strict: c.strict, Compile: c.brokerCompiler()})
-	if err != nil {
-		return nil, nil, err
-	}
-	p, err := s.Connect(c.connect.identity(), qos)
-	if err != nil {
-		return nil, nil, errors.Join(err, s.Close())
-	}
-	return p, func() error { return errors.Join(p.Close(), s.Close()) }, nil
+	return func(team string) (*stack.Process, error) {
+		of := c.connect
+		of.team = team
+		p, err := dial(of)
+		if err == nil {
+			closers = append(closers, p.Close)
+		}
+		return p, err
+	}, end, nil
 }
 
 // subjectOf reads what the methods are called with: the model's files for compileModel, the program for the others.
@@ -134,7 +168,7 @@ func (c *deviceCommand) subjectOf(ctx context.Context, flags *pflag.FlagSet, met
 	caller *stack.Caller) error {
 	program := false
 	for _, m := range methods {
-		program = program || m != "compileModel" && m != "purgeModels"
+		program = program || m != "compileModel" && m != "purgeModels" && !strings.HasPrefix(m, "process=")
 	}
 	if c.file == "" {
 		if program || slices.Contains(methods, "compileModel") {

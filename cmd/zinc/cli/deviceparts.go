@@ -154,11 +154,14 @@ var deviceSections = []DevicePart{
 			n.row("registers[]", node.Hex(at), node.Hex(x.stack.Device.Coprocessor().PMU(at)))
 		}
 	}},
-	{"fabric", []DeviceRow{{"bits[]", "  bit {bit}, {name}: {role}\n"}}, func(n *partNode, x *probe) {
+	{"fabric", []DeviceRow{{"bits[]", "  bit {bit}, {name}, {value}: {role}\n"}}, func(n *partNode, x *probe) {
+		v := x.stack.Device.Coprocessor().Fabric()
 		for _, b := range coprocessor.FabricBits {
-			n.row("bits[]", b.Bit, b.Name, b.Role)
+			n.row("bits[]", b.Bit, b.Name, v>>b.Bit&1, b.Role)
 		}
 	}},
+	{"doorbells", []DeviceRow{{"doorbells[]", "  register {register}, value {value}: {stores} stores\n"}},
+		readDoorbells},
 	{"channels", []DeviceRow{{"channels[]", "  {index} {name}: {slots} slots, version {version}, ready {ready}\n"},
 		{"dirty[]", "  {}\n"}}, func(n *partNode, x *probe) {
 		for _, ch := range x.stack.Device.Coprocessor().Channels() {
@@ -246,6 +249,33 @@ func readCounters(n *partNode, x *probe) {
 		if c := x.inject.Made(k); c > 0 {
 			n.row("injected[]", k, c)
 		}
+	}
+}
+
+// readDoorbells adds the doorbells that the firmware has rung, in the order of their first stores.
+func readDoorbells(n *partNode, x *probe) {
+	type bell struct{ register, value any }
+	var bells []bell
+	stores := map[bell]int{}
+	for _, e := range x.events.Events {
+		if e.Name != "ring_doorbell" {
+			continue
+		}
+		var b bell
+		for _, a := range e.Args {
+			switch a.Key {
+			case "DoorBellReg":
+				b.register = a.Value
+			case "DoorBellBit":
+				b.value = a.Value
+			}
+		}
+		if stores[b]++; stores[b] == 1 {
+			bells = append(bells, b)
+		}
+	}
+	for _, b := range bells {
+		n.row("doorbells[]", node.Hex(b.register.(uint64)), node.Hex(b.value.(uint64)), stores[b])
 	}
 }
 

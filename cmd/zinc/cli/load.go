@@ -67,6 +67,7 @@ type loadFile struct {
 		ThinkUS  float64  `json:"think_us"`
 		Tier     string   `json:"tier"`
 		Depth    int      `json:"queue_depth"`
+		Keys     []string `json:"entitlements"`
 	} `json:"classes"`
 }
 
@@ -87,8 +88,9 @@ that end in the middle of their work), retries of a failed request, and classes,
 with name, model, adapters (pairs with other coefficients for that model, which the
 clients take in turn), team (whose clients share the resident model), qos, clients,
 requests of each client, and rate in requests a second of each client, or think_us, the
-time after an answer; also tier (restricted or unrestricted) and queue_depth, the
-requests of a client that may be under way at once.`,
+time after an answer; also tier (restricted or unrestricted), queue_depth, the requests of a
+client that may be under way at once, and entitlements, the keys that its clients hold besides
+those that every client of the broker and of the direct path needs.`,
 		Example: `  zinc load load.json
   zinc load load.json --trace load.trace`,
 		GroupID: groupRun,
@@ -137,7 +139,8 @@ func (c *loadCommand) read(ctx context.Context, path string) (*loadFile, *stack.
 			return nil, nil, fmt.Errorf("%s: class %d: %w", path, i, err)
 		}
 		k := stack.LoadClass{Name: x.Name, Clients: x.Clients, QoS: qos, Rate: x.Rate, Requests: x.Requests,
-			Team: x.Team, Think: time.Duration(cost.Micros(x.ThinkUS)), Tier: x.Tier, QueueDepth: x.Depth}
+			Team: x.Team, Think: time.Duration(cost.Micros(x.ThinkUS)), Tier: x.Tier, QueueDepth: x.Depth,
+			Entitlements: x.Keys}
 		k.Container, err = container(x.Model)
 		for _, name := range x.Adapters {
 			if err == nil {

@@ -33,6 +33,7 @@ type serveCommand struct {
 	workers  int
 	limits   broker.Limits
 	seats    int
+	user     int    // of a per-user broker; -1 for the system's
 	trace    string // file
 	dry      bool
 	json     bool
@@ -59,6 +60,9 @@ claims. When a client ends, even by being killed, what it had loaded is released
 others go on. The limits hold per client. The machine runs the programs of one target and
 refuses containers of another CPU subtype.
 
+With --user it is the per-user broker of one user, whose clients are in the per-user tier,
+and refuses those of other users.
+
 With --lockstep N, nothing runs before N clients have come, each with a seat (zinc run
 --seat, zinc.DialOptions), and virtual time passes only while every client waits for an
 answer. Order and time of all calls, and the trace, are then the same in every run of the
@@ -78,13 +82,15 @@ same clients, whatever the speed of their processes. Serve ends with the last of
 	f.Var(newArithmetic(&c.numerics), "numerics", "arithmetic on the engine: ane, ane-wide, ane-fixed or ieee, as in "+
 		"zinc run")
 	f.IntVar(&c.workers, "workers", 0, "goroutines of one task; 0 for one per processor")
-	f.IntVar(&c.limits.Connections, "max-clients", 0, "limit of clients (default 128)")
+	f.IntVar(&c.limits.Connections, "max-clients", 0, "limit of clients, of which 5 are kept for holders of "+
+		broker.KeyTrustCacheClient+": below 6 no other may connect (default 128)")
 	f.IntVar(&c.limits.Models, "max-models", 0, "limit of the models that one client has loaded (default 64)")
 	f.Int64Var(&c.limits.ModelBytes, "max-model-bytes", 0, "limit of the containers of one client (default 4 GiB)")
 	f.Int64Var(&c.limits.WiredBytes, "max-wired-bytes", 0, "limit of the memory of all programs together; idle "+
 		"ones lose theirs, and get it back when they run again (default 2 GiB)")
 	f.IntVar(&c.limits.CallsInFlight, "max-calls", 0, "limit of the calls of one client under way (default 32)")
 	f.IntVar(&c.seats, "lockstep", 0, "run `N` clients, with the seats 1 to N, in lockstep")
+	f.IntVar(&c.user, "user", -1, "be the per-user broker of user `UID`, who alone may connect to it")
 	f.StringVar(&c.trace, "trace", "", "write a Chrome trace of every layer to `FILE` when it ends, for Perfetto")
 	f.BoolVar(&c.dry, "dry-run", false, "start, then stop")
 	f.BoolVar(&c.json, "json", false, "print the socket as JSON when it can be used")
@@ -115,7 +121,7 @@ func (c *serveCommand) serve(ctx context.Context) error {
 			c.target, strings.Join(target.Compiled(), ", "))
 	}
 	o := stack.Options{Target: of, Strict: c.strict, Numerics: sim.EngineNumerics(mode), Workers: c.workers,
-		Limits: c.limits, Compile: c.brokerCompiler(), Seats: c.seats}
+		Limits: c.limits, Compile: c.brokerCompiler(), Seats: c.seats, PerUser: c.user >= 0, UID: c.user}
 	if c.inject != "" {
 		spec, err := inject.Parse(c.inject)
 		if err != nil {

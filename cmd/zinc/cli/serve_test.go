@@ -128,7 +128,8 @@ func TestProcessesShareAResidentProgram(t *testing.T) {
 		{pair: other, resident: listed[1], status: statusInput, want: "is of another container"},
 		{pair: container, resident: "99", status: statusInput, want: "there is no resident program 99"},
 	} {
-		s, got, msg := call(t, "run", c.pair, "--random", "3", "--connect", socket, "--resident", c.resident)
+		s, got, msg := call(t, "run", c.pair, "--random", "3", "--connect", socket, "--resident", c.resident,
+			"--entitlement", broker.KeyModelShare)
 		if s != c.status || !strings.Contains(msg, c.want) || s == statusOK && got != want {
 			t.Errorf("resident program %s: status %d, %q, %s; want status %d and %q", c.resident, s, got, msg, c.status,
 				c.want)
@@ -201,6 +202,18 @@ func TestLibraryDialsAServedMachine(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	refused, err := c.OpenAdapter(ctx, other, p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := refused.Run(ctx, in); err == nil || !strings.Contains(err.Error(), zinc.AdapterWeight) {
+		t.Errorf("an adapter of a process that claims no entitlement: %v", err)
+	}
+	keys := []string{zinc.AdapterWeight}
+	if c, err = zinc.Dial(ctx, socket, zinc.DialOptions{QoS: "utility", Team: "A", Entitlements: keys}); err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
 	adapted, err := c.OpenAdapter(ctx, other, p)
 	if err != nil {
 		t.Fatal(err)

@@ -68,7 +68,15 @@ func (c *stackCommand) check() error {
 	if c.bytes < 0 {
 		return usagef("--bytes=%d: must be 0 or more", c.bytes)
 	}
-	for _, name := range c.layers {
+	if err := checkLayers(c.layers); err != nil {
+		return err
+	}
+	return c.pairCommand.check()
+}
+
+// checkLayers reports an unknown layer of --layers.
+func checkLayers(names []string) error {
+	for _, name := range names {
 		ok := false
 		var have []string
 		for l := range trace.Layer(trace.NumLayers) {
@@ -79,7 +87,7 @@ func (c *stackCommand) check() error {
 			return usagef("--layers=%s: unknown layer; layers are %s", name, strings.Join(have, ", "))
 		}
 	}
-	return c.pairCommand.check()
+	return nil
 }
 
 func (c *stackCommand) show(ctx context.Context, path string) error {

@@ -21,6 +21,8 @@ type Caller struct {
 	// Instance has the arguments of createInstance; its model is set by the caller.
 	Instance      broker.InstanceRequest
 	AllPartitions bool // of purgeModels
+	// Resident is the resident program of attachModel; 0 for the one that this caller has loaded.
+	Resident uint64
 
 	client   broker.Client
 	load     *broker.LoadReply
@@ -29,7 +31,7 @@ type Caller struct {
 
 // Caller sets the client of a caller to the process's connection.
 func (p *Process) Caller(c *Caller) *Caller {
-	c.client, c.Instance.QoS = p.client, p.qos
+	c.client, c.Instance.QoS, c.load, c.instance = p.client, p.qos, nil, nil
 	return c
 }
 
@@ -100,14 +102,26 @@ func (c *Caller) needModel(ctx context.Context) error {
 }
 
 func (c *Caller) attach(ctx context.Context) (string, error) {
-	if err := c.needModel(ctx); err != nil {
-		return "", err
+	resident := c.Resident
+	if resident == 0 {
+		if err := c.needModel(ctx); err != nil {
+			return "", err
+		}
+		resident = c.load.Resident
 	}
-	r, err := c.client.Attach(ctx, broker.AttachRequest{Resident: c.load.Resident, QoS: c.Instance.QoS})
+	r, err := c.client.Attach(ctx, broker.AttachRequest{Resident: resident, QoS: c.Instance.QoS})
 	if err != nil {
 		return "", err
 	}
 	return loaded(r), nil
+}
+
+// Loaded returns the resident program that the caller has loaded, 0 for none.
+func (c *Caller) Loaded() uint64 {
+	if c.load == nil {
+		return 0
+	}
+	return c.load.Resident
 }
 
 func (c *Caller) createInstance(ctx context.Context) (string, error) {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/zinc-compiler/zinc/runtime/sim/stack/broker"
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/coprocessor"
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/driver"
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/firmware"
@@ -15,9 +16,27 @@ import (
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/translation"
 )
 
-// Prober is a task that holds every entitlement of the driver and calls it without the broker: any selector of the
-// three user clients, any method of the direct-path client, and any command of the firmware. It serves for looking at a
-// device.
+// Role is a kind of task that opens the device.
+type Role struct {
+	Name, Doc string
+	keys      func() []string
+	vm        bool // has privileged access to the virtual machine
+}
+
+// Roles are the tasks of a prober; the first one is the usual one.
+var Roles = []Role{
+	{Name: "prober", Doc: "holds every entitlement of the driver", vm: true, keys: func() (keys []string) {
+		for _, e := range driver.Entitlements {
+			keys = append(keys, e.Key)
+		}
+		return keys
+	}},
+	{Name: "broker", Doc: "holds those of the broker and of its per-user sibling", keys: broker.KernelKeys},
+	{Name: "app", Doc: "an application, which holds none", keys: func() []string { return nil }},
+}
+
+// Prober is a task that calls the driver without the broker: any selector of the three user clients, any method of the
+// direct-path client, and any command of the firmware. It serves for looking at a device.
 type Prober struct {
 	dev     *driver.Device
 	task    *driver.Task
@@ -34,6 +53,7 @@ type Prober struct {
 	mapped    uint64
 	stats     []byte
 	debug     bool
+	mask      uint32 // of the doorbells that signalled events ring
 }
 
 // proberPID is the process number of a prober, which is modelled.
@@ -42,19 +62,30 @@ const proberPID = 77
 // statsBytes is the size of a prober's statistics buffer: a header and one record of each kind.
 const statsBytes = 0x100
 
-// NewProber opens a control and a direct-path client of the machine's device. Selectors that need a program use the
-// first procedure of the container; without one they fail.
-func (s *Stack) NewProber(container []byte) (*Prober, error) {
+// NewProber opens a control and a direct-path client of the machine's device for a task with the role, one of Roles,
+// and further entitlements. Selectors that need a program use the first procedure of the container; without one they
+// fail.
+//
+// If team is not "", the direct-path client is of a task of that team, whose requests name what the control client has
+// created.
+func (s *Stack) NewProber(container []byte, role, team string, keys []string) (*Prober, error) {
 	p := &Prober{dev: s.Device, container: container, stats: make([]byte, statsBytes)}
-	p.task = &driver.Task{PID: proberPID, TeamID: "PROBE", PrivilegedVMAccess: true}
-	for _, e := range driver.Entitlements {
-		p.task.Entitlements = append(p.task.Entitlements, e.Key)
+	i := slices.IndexFunc(Roles, func(r Role) bool { return r.Name == role })
+	if i < 0 {
+		return nil, fmt.Errorf("unknown role %q", role)
 	}
+	p.task = &driver.Task{PID: proberPID, TeamID: "PROBE", PrivilegedVMAccess: Roles[i].vm,
+		Entitlements: slices.Concat(Roles[i].keys(), keys)}
 	var err error
 	if p.control, err = s.Device.OpenServices(p.task); err != nil {
 		return nil, err
 	}
-	if p.direct, err = s.Device.OpenDirect(p.task); err != nil {
+	direct := p.task
+	if team != "" {
+		direct = &driver.Task{PID: proberPID, TeamID: team, PrivilegedVMAccess: p.task.PrivilegedVMAccess,
+			Entitlements: p.task.Entitlements}
+	}
+	if p.direct, err = s.Device.OpenDirect(direct); err != nil {
 		return nil, errors.Join(err, p.control.Close())
 	}
 	return p, nil
@@ -137,6 +168,7 @@ func (p *Prober) Fence(signals, waits []protocol.Event) error {
 		return err
 	}
 	for i := range signals {
+		signals[i].TargetMask |= p.mask
 		r := *p.request
 		r.Signals = signals[i : i+1]
 		if _, err := p.control.SendRequest(&r); err != nil {
@@ -147,6 +179,12 @@ func (p *Prober) Fence(signals, waits []protocol.Event) error {
 	r.Waits, r.Signals = waits, waits
 	_, err := p.control.SendRequest(&r)
 	return err
+}
+
+// SetTarget makes a host doorbell resident, which the calls of Fence ring besides the client's.
+func (p *Prober) SetTarget(slot int, reg uint64, index uint32) error {
+	p.mask |= 1 << slot
+	return p.dev.Coprocessor().SetTarget(slot, reg, index)
 }
 
 // Clients returns the control client and the direct-path client.
@@ -160,20 +198,30 @@ func (p *Prober) Stats() (*firmware.StatsHeader, []firmware.EngineStats, error) 
 	return firmware.ReadStats(p.stats)
 }
 
-// Send sends a command to the firmware on a channel, or to the driver if it serves the command, and returns the answer
-// and the notifications as text, a line each. Of the header, the identifier is set, and the size if it is 0. The values
-// are for the body's fields, or for a body without known fields its 32-bit words. A container is made resident first.
-func (p *Prober) Send(name string, ch protocol.Channel, h protocol.Header, values []uint64) (string, error) {
-	row := protocol.ByName(name)
+// Command is a command for Send.
+type Command struct {
+	Name    string
+	Channel protocol.Channel
+	// Header is the command's; its identifier is set, and its size if it is 0.
+	Header protocol.Header
+	// Values are for the body's fields, or for a body without known fields its 32-bit words.
+	Values []uint64
+	Post   bool // do not wait for its completion
+}
+
+// Send sends a command to the firmware, or to the driver if it serves the command, and returns the answer and the
+// notifications as text, a line each. A container is made resident first.
+func (p *Prober) Send(c Command) (string, error) {
+	row, h := protocol.ByName(c.Name), c.Header
 	if row == nil {
-		return "", fmt.Errorf("unknown command %q", name)
+		return "", fmt.Errorf("unknown command %q", c.Name)
 	}
 	if row.Disposition == protocol.Emitted {
-		return "", fmt.Errorf("%s is a notification: the firmware sends it", name)
+		return "", fmt.Errorf("%s is a notification: the firmware sends it", c.Name)
 	}
-	body, err := body(row, values)
+	body, err := body(row, c.Values)
 	if err != nil {
-		return "", fmt.Errorf("%s: %w", name, err)
+		return "", fmt.Errorf("%s: %w", c.Name, err)
 	}
 	if p.container != nil {
 		if err := p.prepare(); err != nil {
@@ -183,14 +231,14 @@ func (p *Prober) Send(name string, ch protocol.Channel, h protocol.Header, value
 	size := cmp.Or(h.Size, uint32(len(body)))
 	words := []uint32{coprocessor.Numbering.Of(row), size, h.Priority, uint32(h.ProgramID), uint32(h.ProcessID),
 		h.ProcedureID}
-	if ch == protocol.Loop {
+	if c.Channel == protocol.Loop {
 		words = []uint32{size, uint32(row.Wire), uint32(h.ProgramID), uint32(h.ProcessID), h.ProcedureID, h.Priority}
 	}
 	var msg []byte
 	for _, v := range words {
 		msg = binary.LittleEndian.AppendUint32(msg, v)
 	}
-	a := &driver.MethodArguments{In: []uint64{uint64(ch)}, Data: append(msg, body...)}
+	a := &driver.MethodArguments{In: []uint64{uint64(c.Channel)}, Data: append(msg, body...), Post: c.Post}
 	return p.method("ANE_SendCommand", a)
 }
 

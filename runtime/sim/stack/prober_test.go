@@ -13,8 +13,10 @@ import (
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/trace"
 )
 
-// unbound is the header of a command for no program.
-var unbound = protocol.Header{ProgramID: -1, ProcessID: -1}
+// command is a command for no program.
+func command(name string, values ...uint64) stack.Command {
+	return stack.Command{Name: name, Header: protocol.Header{ProgramID: -1, ProcessID: -1}, Values: values}
+}
 
 // prober returns a prober of a new machine with the tiny graph.
 func prober(t *testing.T, o stack.Options) *stack.Prober {
@@ -23,7 +25,7 @@ func prober(t *testing.T, o stack.Options) *stack.Prober {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := s.NewProber(compiled(t, "e5rt/testdata/tiny.mil").Container)
+	p, err := s.NewProber(compiled(t, "e5rt/testdata/tiny.mil").Container, "prober", "", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -92,11 +94,11 @@ func TestDriverServesTheCommandsThatTheFirmwareDoesNotHandle(t *testing.T) {
 		t.Run(strings.TrimPrefix(c.first+"-"+c.name, "-"), func(t *testing.T) {
 			p := prober(t, stack.Options{})
 			if c.first != "" {
-				if _, err := p.Send(c.first, protocol.Control, unbound, c.before); err != nil {
+				if _, err := p.Send(command(c.first, c.before...)); err != nil {
 					t.Fatal(err)
 				}
 			}
-			got, err := p.Send(c.name, protocol.Control, unbound, c.values)
+			got, err := p.Send(command(c.name, c.values...))
 			if err != nil || !strings.Contains(got, c.want) {
 				t.Errorf("the answer is %q, %v; want %q in it", got, err, c.want)
 			}
@@ -123,7 +125,7 @@ func TestServedCommandsRefuseWhatIsOutOfOrder(t *testing.T) {
 		"CH_DATA_FILE_LOAD": {1, 1}, "CH_POWER_CONTROL": nil, "PROGRAM_EVENT": {1, 2, 3}, "NO_SUCH": nil,
 		"TRACE_ENABLE": {2},
 	} {
-		if text, err := p.Send(name, protocol.Control, unbound, values); err == nil {
+		if text, err := p.Send(command(name, values...)); err == nil {
 			t.Errorf("%s %v is accepted: %q", name, values, text)
 		}
 	}
@@ -151,16 +153,16 @@ func TestFirmwareEmitsEveryNotification(t *testing.T) {
 		}
 	}
 	watch("", func(p *stack.Prober) {
-		_, err := p.Send("TRACE_ENABLE", protocol.Control, unbound, []uint64{1})
-		_, err2 := p.Send("DSID_SET", protocol.Control, unbound, []uint64{3})
+		_, err := p.Send(command("TRACE_ENABLE", 1))
+		_, err2 := p.Send(command("DSID_SET", 3))
 		err3 := p.Run()
 		err4 := p.Selector("direct", driver.SelInputsReady)
-		_, err5 := p.Send("SECURE_MODE_START", protocol.Control, unbound, nil)
+		_, err5 := p.Send(command("SECURE_MODE_START"))
 		if err := errors.Join(err, err2, err3, err4, err5); err != nil {
 			t.Fatal(err)
 		}
 		_, _ = p.Method("ANE_SendCommand", []uint64{0}) // too short: an error of the driver
-		if _, err := p.Send("LOAD_PROGRAM", protocol.Control, unbound, []uint64{1, 1}); err == nil {
+		if _, err := p.Send(command("LOAD_PROGRAM", 1, 1)); err == nil {
 			t.Error("a program at an address without memory is loaded")
 		}
 	})
@@ -211,7 +213,7 @@ func TestSecureTenantOwnsTheEngine(t *testing.T) {
 	}
 	defer s.Close()
 	container := compiled(t, "e5rt/testdata/tiny.mil").Container
-	a, err := s.NewProber(container)
+	a, err := s.NewProber(container, "prober", "", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -219,7 +221,7 @@ func TestSecureTenantOwnsTheEngine(t *testing.T) {
 	if err := a.Run(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := a.Send("SECURE_MODE_START", protocol.Control, unbound, nil); err != nil {
+	if _, err := a.Send(command("SECURE_MODE_START")); err != nil {
 		t.Fatal(err)
 	}
 	if !s.Device.Coprocessor().Secure() || s.Device.Coprocessor().LoopState() != firmware.ExecSecure {
@@ -229,7 +231,7 @@ func TestSecureTenantOwnsTheEngine(t *testing.T) {
 	if err := a.Run(); err == nil || !strings.Contains(err.Error(), "secure tenant") {
 		t.Errorf("another client's call: %v", err)
 	}
-	if _, err := a.Send("SECURE_MODE_STOP", protocol.Control, unbound, nil); err != nil {
+	if _, err := a.Send(command("SECURE_MODE_STOP")); err != nil {
 		t.Fatal(err)
 	}
 	if err := a.Run(); err != nil {
@@ -257,7 +259,7 @@ func TestTasksOfTheDeviceChangeTheirStates(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	p, err := s.NewProber(compiled(t, "e5rt/testdata/tiny.mil").Container)
+	p, err := s.NewProber(compiled(t, "e5rt/testdata/tiny.mil").Container, "prober", "", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -281,11 +283,11 @@ func TestTasksOfTheDeviceChangeTheirStates(t *testing.T) {
 	}
 	differ("at rest", list(), "", 0)
 	differ("during a call", running, "call manager", firmware.Runnable)
-	if _, err := p.Send("SECURE_MODE_START", protocol.Control, unbound, nil); err != nil {
+	if _, err := p.Send(command("SECURE_MODE_START")); err != nil {
 		t.Fatal(err)
 	}
 	differ("in the secure phase", list(), "load monitor", firmware.Suspended)
-	if _, err := p.Send("SECURE_MODE_STOP", protocol.Control, unbound, nil); err != nil {
+	if _, err := p.Send(command("SECURE_MODE_STOP")); err != nil {
 		t.Fatal(err)
 	}
 	if err := p.Run(); err != nil {

@@ -45,6 +45,8 @@ type LoadClass struct {
 	Requests int
 	// Tier is the clients' tier, as broker.Identity.InTier takes it.
 	Tier string
+	// Entitlements are the clients' keys besides the baseline and that of the direct path, on which they submit.
+	Entitlements []string
 	// QueueDepth is the number of requests of one client that may be under way at once; 0 means 1. A client with a
 	// think time has one.
 	QueueDepth int
@@ -231,12 +233,7 @@ func (l *Latency) percentiles(times []time.Duration) {
 func (r *replay) client(class *LoadClass, turn int) (_ *loadClient, err error) {
 	n := len(r.clients)
 	id := Application(1000 + n)
-	id.Entitlements = append(id.Entitlements, broker.KeyDirectPath, broker.KeyAdapterWeight)
-	for _, q := range broker.QoSClasses {
-		if q.QoS == class.QoS {
-			id.Entitlements = append(id.Entitlements, q.Keys...)
-		}
-	}
+	id.Entitlements = slices.Concat(id.Entitlements, []string{broker.KeyDirectPath}, class.Entitlements)
 	if class.Team != "" {
 		id.TeamID, id.CodeDirectoryHash = class.Team, [20]byte{}
 		copy(id.CodeDirectoryHash[:], class.Team)

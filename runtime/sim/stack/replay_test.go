@@ -41,6 +41,8 @@ func crowd(t *testing.T, requests int) *stack.Load {
 				Team:      fmt.Sprint("TEAM", kind),
 				Requests:  requests,
 				Think:     3 * time.Millisecond,
+				// Those of the class, and that of adapters.
+				Entitlements: append([]string{broker.KeyAdapterWeight}, q.Keys...),
 			}
 			for a := range c.Clients {
 				c.Adapters = append(c.Adapters, container(kind, uint64(1+k*c.Clients+a)))

@@ -30,6 +30,8 @@ type Options struct {
 	Compile  broker.Compiler
 	// InternalBuild has the driver's debug selectors, which a release build refuses.
 	InternalBuild bool
+	// Boot has values that the bring-up finds instead of its own, by the names of coprocessor.BootValues.
+	Boot map[string]uint64
 	// CallBytes limits the live bytes of a CPU call; 0 for the interpreter's own limit.
 	CallBytes int64
 	// Timeout is the virtual time that a run of a model may take; 0 means no limit. A run that takes longer ends with
@@ -39,6 +41,9 @@ type Options struct {
 	// does not finish it: the run ends with an error when the Timeout is over, which must not be 0.
 	Overlap bool
 	Limits  broker.Limits
+	// PerUser makes the broker that of user UID alone.
+	PerUser bool
+	UID     int
 	// Seats is the number of clients on the socket of a machine whose clients run in lockstep; 0 if they run as they
 	// come.
 	Seats    int
@@ -72,7 +77,7 @@ func New(o Options) (*Stack, error) {
 	d, err := driver.NewDevice(driver.Config{
 		Properties: &props,
 		Trace:      o.Trace, Inject: o.Inject, Strict: o.Strict, Numerics: o.Numerics, Workers: o.Workers,
-		Terminal: o.Terminal, Tasks: o.Tasks, Ran: o.Ran,
+		Terminal: o.Terminal, Boot: o.Boot, Tasks: o.Tasks, Ran: o.Ran,
 	})
 	if err != nil {
 		return nil, err
@@ -80,7 +85,7 @@ func New(o Options) (*Stack, error) {
 	s := &Stack{Device: d, o: o}
 	c := broker.Config{
 		Kernel: broker.NewDevice(d, brokerPID, broker.KernelKeys()), Compile: o.Compile, Limits: o.Limits,
-		Trace: o.Trace, Now: d.Clock().Now, Device: s.device,
+		Trace: o.Trace, Now: d.Clock().Now, Device: s.device, PerUser: o.PerUser, UID: o.UID,
 	}
 	if o.Seats > 0 {
 		c.Lockstep = &broker.Lockstep{Seats: o.Seats, Time: seatTime{d}}

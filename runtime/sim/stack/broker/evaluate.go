@@ -68,7 +68,7 @@ func (t *ticket) pass() {
 // so it allocates only what it must.
 func (s *Session) evaluate(ctx context.Context, m *Method, req *EvaluateRequest, passing bool, t *ticket) error {
 	n, open := s.open()
-	step := s.step(m, n, req.QoS)
+	step := s.step(m, n, req)
 	err := s.dispatch(ctx, m, req, passing, t, open)
 	t.pass()
 	step.End(&err)
@@ -113,7 +113,7 @@ func (s *Session) dispatch(ctx context.Context, m *Method, req *EvaluateRequest,
 // program must be wired.
 func (s *Session) launch(m *Method, req *EvaluateRequest, done func(error)) {
 	n, open := s.open()
-	step := s.step(m, n, req.QoS)
+	step := s.step(m, n, req)
 	end := func(err error) {
 		step.End(&err)
 		if open {

@@ -3,6 +3,7 @@ package broker
 import (
 	"context"
 	"crypto/sha256"
+	"reflect"
 	"slices"
 	"sync"
 
@@ -53,24 +54,47 @@ func (s *Session) open() (n uint64, open bool) {
 	return s.requests, !s.closed
 }
 
-// step begins the n-th call of the session in the trace.
-func (s *Session) step(m *Method, n uint64, q QoS) trace.Step {
+// step begins the n-th call of the session in the trace. req is a pointer to its request.
+func (s *Session) step(m *Method, n uint64, req any) trace.Step {
 	if !s.b.log.On() {
 		return trace.Step{}
 	}
 	args := []trace.Value{trace.Text("tier", s.tier.String())}
 	if m.QoS {
+		q := s.service(m, req)
 		args = append(args, trace.Text("qos", q.String()), trace.Number("priority", ProgramPriority(q)),
 			trace.Number("queue", QueueIndex(q)))
 	}
 	return s.b.log.Step(m.Name, s.num, n, args...)
 }
 
+// service returns the class of service of a request: its own, or else that of the instance or the model that it names.
+func (s *Session) service(m *Method, req any) QoS {
+	if q := m.class(req); q != 0 {
+		return q
+	}
+	named := func(field string) uint64 {
+		if f := reflect.ValueOf(req).Elem().FieldByName(field); f.IsValid() && f.CanUint() {
+			return f.Uint()
+		}
+		return 0
+	}
+	s.b.mu.Lock()
+	defer s.b.mu.Unlock()
+	if in := s.instances[named("Instance")]; in != nil {
+		return in.class.QoS
+	}
+	if model := s.models[named("Model")]; model != nil {
+		return model.r.class.QoS
+	}
+	return QoSDefault
+}
+
 // enter admits a call and starts tracing it. The function that it returns ends the call.
 func (s *Session) enter(ctx context.Context, name string, req any) (func(error), error) {
 	m := methodNamed[name]
 	n, open := s.open()
-	step := s.step(m, n, m.class(req))
+	step := s.step(m, n, req)
 	end := func(err error) {
 		step.End(&err)
 		if open {

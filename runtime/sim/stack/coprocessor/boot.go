@@ -46,6 +46,31 @@ const (
 	RingVersion = 3
 )
 
+// BootValue is a value that a bring-up finds instead of its own. It shows what host and firmware refuse.
+type BootValue struct{ Name, Doc string }
+
+// BootValues are the values of Config.Boot.
+var BootValues = []BootValue{
+	{"chip", "chip revision that the host passes"},
+	{"ipc", "protocol version that the host passes"},
+	{"heap", "bytes of the kernel's initial heap; the framework reserves 1 MiB"},
+	{"ring", "ring-buffer version of the channels"},
+	{"ready", "channels that the firmware marks ready, of 8"},
+	{"events", "places of the pool of direct procedure-call events"},
+	{"queue", "hardware queue that calls go to, instead of that of their priority"},
+	{"network", "task queue of every program"},
+	{"content", "content type of every procedure, which no container names"},
+	{"fabric", "fabric system register when its link has power"},
+}
+
+// bootValue returns a value of Config.Boot, or the device's own.
+func (c *Config) bootValue(name string, own uint64) uint64 {
+	if v, ok := c.Boot[name]; ok {
+		return v
+	}
+	return own
+}
+
 // Handshake is a row of table 29.3.
 type Handshake struct {
 	Order    int
@@ -108,7 +133,8 @@ func (d *Device) bringUp() {
 		}
 	case phaseChannels:
 		if d.regs.scratch[ScratchWake] == 0 {
-			for i := range d.boot.channels {
+			n := d.cfg.bootValue("ready", uint64(len(d.boot.channels)))
+			for i := range min(n, uint64(len(d.boot.channels))) {
 				d.boot.channels[i].Ready = true // one after the other
 				d.log.Note("channel ready", 0, 0, trace.Text("channel", d.boot.channels[i].Name))
 			}
@@ -145,7 +171,7 @@ func (d *Device) wake() {
 		d.dump = nil // a warm boot keeps a dump that has not been drained
 	}
 	d.stats.Boots++
-	d.fabric.up()
+	d.fabric.up(d.cfg.bootValue("fabric", linkUp))
 	d.regs.scratch[ScratchReady] = 0
 	d.regs.scratch[ScratchWake] = WakeAlive
 	d.phase = phaseAlive
@@ -237,7 +263,8 @@ const (
 )
 
 func newBoot(d *Device, kc firmware.KernelConfig) (*boot, error) {
-	b := &boot{d: d, table: newProgramTable(), queues: firmware.NewTaskQueues(), chains: map[uint64]*chain{}}
+	content := protocol.ContentType(d.cfg.bootValue("content", 0))
+	b := &boot{d: d, table: newProgramTable(content), queues: firmware.NewTaskQueues(), chains: map[uint64]*chain{}}
 	var err error
 	if b.kernel, err = firmware.Boot(kc); err != nil {
 		return nil, err
@@ -248,7 +275,7 @@ func newBoot(d *Device, kc firmware.KernelConfig) (*boot, error) {
 	if b.sched, err = firmware.NewScheduler(callDepth, callFlight); err != nil {
 		return nil, err
 	}
-	if err = b.jobs.init(); err != nil {
+	if err = b.jobs.init(int(min(d.cfg.bootValue("events", numJobs), numJobs))); err != nil {
 		return nil, err
 	}
 	b.file.init()
@@ -264,7 +291,11 @@ func newBoot(d *Device, kc firmware.KernelConfig) (*boot, error) {
 	if b.rings, err = protocol.NewController(cfg); err != nil {
 		return nil, err
 	}
-	b.channels, err = channelTable(d.cfg.RingVersion)
+	version := d.cfg.RingVersion
+	if v, ok := d.cfg.Boot["ring"]; ok {
+		version = func(string) uint32 { return uint32(v) }
+	}
+	b.channels, err = channelTable(version)
 	return b, err
 }
 

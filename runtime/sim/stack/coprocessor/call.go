@@ -10,7 +10,6 @@ import (
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/firmware"
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/inject"
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/protocol"
-	"github.com/zinc-compiler/zinc/runtime/sim/stack/trace"
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/translation"
 )
 
@@ -149,8 +148,8 @@ func (b *boot) job(d *protocol.Delivery, h protocol.Header, call protocol.Proced
 		UserID:              process.user,
 		JobID:               j.call.JobID,
 		Priority:            h.Priority,
-		HWQueue:             h.Priority,
-		TaskQueue:           uint32(j.program.network),
+		HWQueue:             uint32(b.d.cfg.bootValue("queue", uint64(h.Priority))),
+		TaskQueue:           uint32(j.program.task),
 		ScheduleInfoQueueID: h.Priority,
 	}
 	if b.tracing() {
@@ -172,8 +171,42 @@ func (b *boot) spend(c cost.Cause, d cost.Time) error {
 	return b.d.cfg.Clock.Spend(c, time.Duration(d))
 }
 
+// drive delivers an event to the execution loop. One that violates an invariant stops the firmware.
+func (b *boot) drive(e firmware.ExecEvent) error {
+	err := b.loop.Post(e)
+	var broken *firmware.InvariantError
+	if errors.As(err, &broken) {
+		b.fail(synchronousAbort, err)
+	}
+	return err
+}
+
 // queue makes a job wait for its events or for its turn.
 func (b *boot) queue(j *job) error {
+	if err := b.drive(firmware.EventDispatch); err != nil {
+		return err
+	}
+	b.run.flight++
+	if err := b.enlist(j); err != nil {
+		b.landed()
+		return err
+	}
+	b.d.count(func(s *Stats) { s.Calls++ })
+	return nil
+}
+
+// landed notes that a call is no longer in flight, and reports whether the firmware still runs.
+func (b *boot) landed() bool {
+	if b.run.flight--; b.run.flight == 0 {
+		if err := b.loop.Post(firmware.EventDrain); err != nil {
+			b.fail(synchronousAbort, err)
+		}
+	}
+	return !b.dead()
+}
+
+// enlist parks a job that waits for events, and schedules others.
+func (b *boot) enlist(j *job) error {
 	if len(j.call.Waits) > 0 && !b.events.satisfied(j.call.Waits) {
 		if len(b.jobs.parked)+1 >= protocol.MaxSharedEvents {
 			return refusef(StatusFull, "sharedEventsActiveNbr is %d; fewer than %d calls may wait for shared events",
@@ -181,15 +214,9 @@ func (b *boot) queue(j *job) error {
 		}
 		j.waiting = true
 		b.jobs.parked = append(b.jobs.parked, j)
-	} else if err := b.schedule(j); err != nil {
-		return err
+		return nil
 	}
-	if err := b.loop.Post(firmware.EventDispatch); err != nil {
-		return err
-	}
-	b.run.flight++
-	b.d.count(func(s *Stats) { s.Calls++ })
-	return nil
+	return b.schedule(j)
 }
 
 // schedule queues a job under its key.
@@ -197,7 +224,7 @@ func (b *boot) schedule(j *job) error {
 	err := b.sched.Submit(firmware.Request{
 		ID:       uint64(j.slot),
 		Priority: int(j.key.Priority),
-		Network:  j.program.network,
+		Network:  j.program.task,
 	})
 	if err != nil {
 		return err
@@ -250,8 +277,7 @@ func (b *boot) interrupts(m firmware.Message) []firmware.Post {
 // execute submits a job to its hardware queue, whose doorbell starts the engine.
 func (b *boot) execute(j *job) {
 	j.began = b.now()
-	j.step = b.d.log.Step("EXEC", uint64(j.key.UserID), uint64(j.key.JobID), trace.Text("procedure", j.proc.name),
-		trace.Number("priority", j.key.Priority), trace.Number("network", j.program.network))
+	j.step = b.traceExec(j)
 	if !j.follows {
 		if err := b.spend(cost.Firmware, before); err != nil {
 			j.status, j.err = StatusAborted, err
@@ -264,7 +290,7 @@ func (b *boot) execute(j *job) {
 		return
 	}
 	s := firmware.Submission{
-		Queue: int(j.key.HWQueue), Priority: int(j.key.Priority), Network: j.program.network,
+		Queue: int(j.key.HWQueue), Priority: int(j.key.Priority), Network: j.program.task,
 		Words: j.proc.words, Count: uint16(len(j.proc.tasks)),
 	}
 	for i := range j.addr {
@@ -278,12 +304,12 @@ func (b *boot) execute(j *job) {
 		}
 	}
 	s.Block[blockText], s.Block[blockFirst], s.Block[blockCount] = j.proc.text, j.proc.first, uint32(len(j.proc.tasks))
-	if err := firmware.Submit(&b.file, s); err != nil {
+	done := b.traceSubmit(&s, j)
+	err := firmware.Submit(&b.file, s)
+	done()
+	if err != nil {
 		j.status, j.err = StatusFull, err
 		return
-	}
-	if b.tracing() {
-		b.traceSubmit(&s, j)
 	}
 	if f, ok := b.d.cfg.Inject.At(inject.Queue); ok {
 		b.jam(j, f)
@@ -472,13 +498,7 @@ func (b *boot) finish(j *job, mask uint32) {
 			s.Completed++
 		}
 	})
-	if b.run.flight--; b.run.flight == 0 {
-		if err := b.loop.Post(firmware.EventDrain); err != nil {
-			b.fail(synchronousAbort, err)
-			return
-		}
-	}
-	if !b.dead() {
+	if b.landed() {
 		b.ringHost(mask)
 	}
 }

@@ -41,6 +41,8 @@ type Config struct {
 	// RingVersion is the ring-buffer version of the rings that the host set up,
 	// by the channel's name. Nil: RingVersion for all.
 	RingVersion func(channel string) uint32
+	// Boot has values that the bring-up finds instead of its own, by the names of BootValues.
+	Boot map[string]uint64
 	// Tasks is called after each task of the engine. It may be nil.
 	Tasks func(TaskTime)
 	// Ran is called when the engine has computed a task, which may be before Tasks reports its time. It may be nil.
@@ -63,10 +65,12 @@ type Device struct {
 	log    trace.Log
 	window translation.Rebase // the firmware's view of device addresses
 	fabric fabric
-	engine *engine.Engine
-	tenant *translation.Context // the process whose data is in the engine's L2
-	runs   protocol.QueueKey    // of the running call
-	proc   *procedure           // the running one
+	// accesses are those of the last doorbell, if the device is traced.
+	accesses []string
+	engine   *engine.Engine
+	tenant   *translation.Context // the process whose data is in the engine's L2
+	runs     protocol.QueueKey    // of the running call
+	proc     *procedure           // the running one
 
 	running sync.Mutex // held by Run
 
@@ -104,6 +108,9 @@ func New(cfg Config) (*Device, error) {
 	}
 	d := &Device{cfg: cfg, window: w, users: map[uint32]*translation.Context{}}
 	d.log = trace.Log{Tracer: cfg.Trace, Layer: trace.Firmware, Now: cfg.Clock.Now}
+	if d.log.On() {
+		d.fabric.see = d.sawFabric
+	}
 	d.engine = engine.New(engine.Options{
 		L2Bytes:  cfg.Target.L2Bytes,
 		Numerics: cfg.Numerics,
@@ -219,6 +226,13 @@ func (d *Device) RestartCount() int {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.restarts
+}
+
+// Fabric returns the fabric's system register, S3_3_C15_C8_0.
+func (d *Device) Fabric() uint64 {
+	d.running.Lock()
+	defer d.running.Unlock()
+	return d.fabric.value
 }
 
 // Stats counts what the device has done since New.

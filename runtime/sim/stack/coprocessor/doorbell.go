@@ -3,6 +3,7 @@ package coprocessor
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/protocol"
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/trace"
@@ -87,6 +88,7 @@ func (b *boot) ringOne(reg uint64, value uint32) {
 		return
 	}
 	for try := 1; ; try++ {
+		b.d.accesses = b.d.accesses[:0]
 		rc, fatal := b.d.fabric.ringDoorbell(reg, value, b.d.store)
 		if fatal {
 			b.far = reg
@@ -98,7 +100,7 @@ func (b *boot) ringOne(reg uint64, value uint32) {
 			s.Retries += uint64(rc)
 		})
 		b.d.log.Note("ring_doorbell", 0, 0, trace.Number("DoorBellReg", reg), trace.Number("DoorBellBit", value),
-			trace.Number("rc", rc))
+			trace.Number("rc", rc), trace.Text("accesses", strings.Join(b.d.accesses, ", ")))
 		if rc == 0 {
 			return
 		}

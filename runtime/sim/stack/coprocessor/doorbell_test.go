@@ -33,7 +33,7 @@ func TestGuardedDoorbellSequence(t *testing.T) {
 			"DAIFSet #0x2 0x0", "mrs 0x8000000005", "msr 0x5", "str 0x20", "dsb sy ; isb 0x87", "mrs 0x87"}},
 	} {
 		var f fabric
-		f.up()
+		f.up(linkUp)
 		var ops []string
 		f.see = func(op string, v uint64) { ops = append(ops, fmt.Sprintf("%s %#x", op, v)) }
 		stores := 0
@@ -74,7 +74,7 @@ func TestFabricKeepsStickyBits(t *testing.T) {
 	// Bit 1 is read-only and sticky: software neither sets it nor, but by writing
 	// zero with the reject, loses it.
 	var f fabric
-	f.up()
+	f.up(linkUp)
 	f.msr(f.value | fabricL2C)
 	if f.value&fabricL2C != 0 {
 		t.Error("software sets bit 1")

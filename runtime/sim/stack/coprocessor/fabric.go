@@ -27,17 +27,28 @@ const (
 	fabricWindow    = 1 << 39
 )
 
+// Accesses of the doorbell sequence besides those to the system register.
+const (
+	opMask   = "DAIFSet #0x2"
+	opStore  = "str"
+	opUnmask = "restore_irq"
+)
+
 // fabric is S3_3_C15_C8_0 and the fabric it controls.
 type fabric struct {
 	value   uint64
 	masked  bool   // interrupts are masked, DAIFSet #0x2
 	pending uint64 // status that a barrier commits
-	// see, if not nil, is called with each access in order.
+	// see, if not nil, is called with each access in order, and with the register's value after it or, for the store,
+	// its own.
 	see func(op string, v uint64)
 }
 
-// up sets the register to its value when the link gets power.
-func (f *fabric) up() { f.value, f.masked = fabricEnable|fabricLink|fabricWindow, false }
+// linkUp is the register's value when the link gets power.
+const linkUp = fabricEnable | fabricLink | fabricWindow
+
+// up sets the register when the link gets power.
+func (f *fabric) up(v uint64) { f.value, f.masked = v, false }
 
 func (f *fabric) note(op string, v uint64) {
 	if f.see != nil {
@@ -78,11 +89,11 @@ func (f *fabric) ringDoorbell(reg uint64, value uint32, store func(reg uint64, v
 	uncorrectable bool)) (rc int, fatal bool) {
 	w0 := f.masked
 	f.masked = true
-	f.note("DAIFSet #0x2", 0)
+	f.note(opMask, 0)
 	x8 := f.mrs()
 	x8 &^= fabricWindow
 	f.msr(x8)
-	f.note("str", uint64(value))
+	f.note(opStore, uint64(value))
 	reject, uncorrectable := store(reg, value)
 	if reject {
 		f.pending |= fabricReject
@@ -103,6 +114,6 @@ func (f *fabric) ringDoorbell(reg uint64, value uint32, store func(reg uint64, v
 	x8 |= fabricWindow
 	f.msr(x8)
 	f.masked = w0
-	f.note("restore_irq", 0)
+	f.note(opUnmask, 0)
 	return rc, false
 }

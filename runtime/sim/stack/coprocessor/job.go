@@ -53,8 +53,8 @@ type jobTable struct {
 	parked []*job // waiting for shared events
 }
 
-func (t *jobTable) init() (err error) {
-	t.pool, err = firmware.NewPool("direct procedure-call event", numJobs)
+func (t *jobTable) init(n int) (err error) {
+	t.pool, err = firmware.NewPool("direct procedure-call event", n)
 	return err
 }
 

@@ -15,7 +15,8 @@ import (
 // program is a loaded container with everything that does not depend on a call.
 type program struct {
 	slot     int
-	network  int // its task queue
+	network  int // its task queue, which it holds
+	task     int // the task queue of its calls: the same, but for a boot value
 	user     uint32
 	ctx      *translation.Context // of the load; it has the program's own buffers
 	procs    []procedure

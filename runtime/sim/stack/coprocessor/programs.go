@@ -25,6 +25,7 @@ type programTable struct {
 	slots     [firmware.NumPrograms]*program
 	reserved  [firmware.NumPrograms]bool // requested but not loaded
 	processes [firmware.NumProcesses]*process
+	content   protocol.ContentType // of every procedure: no container names one (modelled)
 }
 
 // process runs a program for a user.
@@ -36,7 +37,9 @@ type process struct {
 	stats   firmware.StatsBuffer
 }
 
-func newProgramTable() *programTable { return &programTable{programs: firmware.NewPrograms()} }
+func newProgramTable(content protocol.ContentType) *programTable {
+	return &programTable{programs: firmware.NewPrograms(), content: content}
+}
 
 // valid is the test of the argument validator: the byte at
 // engine + programId * 0x20 + 0x9948.
@@ -63,8 +66,7 @@ func (t *programTable) Procedure(programID int32, procedureID uint32) protocol.P
 		return protocol.Procedure{}
 	}
 	p := &t.slots[programID].procs[procedureID]
-	// The container has no content type: all calls have type 0 (modelled).
-	return protocol.Procedure{IOBuffers: p.io}
+	return protocol.Procedure{Content: t.content, IOBuffers: p.io}
 }
 
 // slot returns the program slot that a header names, or allocates one.
@@ -111,7 +113,7 @@ func (b *boot) loadProgram(d *protocol.Delivery, a *answer) error {
 		}
 		return err
 	}
-	p.slot = slot
+	p.slot, p.task = slot, int(b.d.cfg.bootValue("network", uint64(p.network)))
 	t.reserved[slot] = false
 	t.slots[slot] = p
 	t.validity[slot*ValidityStride] = 1

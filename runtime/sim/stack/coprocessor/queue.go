@@ -6,6 +6,8 @@ import "github.com/zinc-compiler/zinc/runtime/sim/stack/firmware"
 type queueFile struct {
 	words [fileWords]uint32
 	bell  int // queue whose doorbell has rung; -1 for none
+	// see, if not nil, is called with each register that is written.
+	see func(addr, v uint32)
 }
 
 const (
@@ -41,6 +43,9 @@ func (f *queueFile) Write(addr, v uint32) {
 		return
 	}
 	f.words[i] = v
+	if f.see != nil {
+		f.see(addr, v)
+	}
 	if off := addr - firmware.RegDoorbell; v != 0 && off < firmware.NumHardwareQueues*firmware.QueueStride &&
 		off%firmware.QueueStride == 0 {
 		f.bell = int(off / firmware.QueueStride)

@@ -74,7 +74,7 @@ func (d *Device) Write32(b Bank, off uint32, v uint32) {
 			r.reset()
 			d.hold()
 		case !was:
-			d.fabric.up()
+			d.fabric.up(d.cfg.bootValue("fabric", linkUp))
 		}
 	case !r.up():
 	case b == ANE && off >= RegScratch && off < RegScratch+4*NumScratch:

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/firmware"
+	"github.com/zinc-compiler/zinc/runtime/sim/stack/protocol"
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/translation"
 )
 
@@ -14,7 +15,7 @@ var statsEngine = []firmware.EngineID{{ID: 0, Type: 1, Index: 0}}
 // address or a size there is no mapping, and nothing is written (listing 29.5).
 func (b *boot) writeStats(j *job) error {
 	s := j.call.Stats
-	if s.Buffer == 0 || s.Size == 0 {
+	if s == (protocol.Stats{}) {
 		return nil
 	}
 	p := j.process

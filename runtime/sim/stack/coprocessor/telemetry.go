@@ -52,7 +52,7 @@ func (b *boot) secure(v uint32) error {
 	if v != SecureEnter {
 		e = firmware.EventExitSecure
 	}
-	if err := b.loop.Post(e); err != nil {
+	if err := b.drive(e); err != nil {
 		return &refusal{StatusBusy, err}
 	}
 	if err := b.observe(v != SecureEnter); err != nil {

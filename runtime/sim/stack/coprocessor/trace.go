@@ -3,6 +3,7 @@ package coprocessor
 import (
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/zinc-compiler/zinc/compile/cost"
@@ -98,18 +99,53 @@ func (b *boot) traceSubPacket(h protocol.Header, i, n int) {
 	}
 }
 
-// traceSubmit traces a submission to a hardware queue, with its register block.
-func (b *boot) traceSubmit(s *firmware.Submission, j *job) {
+// sawFabric notes an access of the doorbell sequence.
+func (d *Device) sawFabric(op string, v uint64) {
+	switch {
+	case op == opStore && d.fabric.masked:
+		op = fmt.Sprintf("%s %#x with interrupts masked", op, v)
+	case op != opMask && op != opUnmask:
+		op = fmt.Sprintf("%s %#x", op, v)
+	}
+	d.accesses = append(d.accesses, op)
+}
+
+// traceExec begins the step of a call on the engine.
+func (b *boot) traceExec(j *job) trace.Step {
 	if !b.d.log.On() {
-		return
+		return trace.Step{}
 	}
-	data := make([]byte, 0, 4*len(s.Block))
-	for _, w := range s.Block {
-		data = append(data, byte(w), byte(w>>8), byte(w>>16), byte(w>>24))
+	return b.d.log.Step("EXEC", uint64(j.key.UserID), uint64(j.key.JobID), trace.Text("procedure", j.proc.name),
+		trace.Number("priority", j.key.Priority), trace.Text("class", protocol.ClassOf(j.key.Priority).String()),
+		trace.Number("network", j.program.network), trace.Text("key", j.key.String()),
+		trace.Number("credits", b.sched.Credits(int(j.key.Priority))))
+}
+
+// traceSubmit traces a submission to a hardware queue, with its register block and the registers that it writes, when
+// the function that it returns is called. The block is one range of registers.
+func (b *boot) traceSubmit(s *firmware.Submission, j *job) (done func()) {
+	if !b.d.log.On() {
+		return func() {}
 	}
-	b.d.log.Note("submit doorbell", uint64(j.key.UserID), uint64(j.key.JobID), trace.Number("queue", s.Queue),
-		trace.Number("priority", s.Priority), trace.Number("network", s.Network), trace.Number("tasks", s.Count),
-		trace.Data(data))
+	var writes []string
+	first := firmware.QueueAddress(s.Queue, firmware.RegBars)
+	b.file.see = func(addr, v uint32) {
+		if addr > first && addr < first+4*firmware.BlockWords {
+			writes[len(writes)-1] = fmt.Sprintf("%#x..%#x", first, addr)
+		} else {
+			writes = append(writes, fmt.Sprintf("%#x=%#x", addr, v))
+		}
+	}
+	return func() {
+		b.file.see = nil
+		data := make([]byte, 0, 4*len(s.Block))
+		for _, w := range s.Block {
+			data = append(data, byte(w), byte(w>>8), byte(w>>16), byte(w>>24))
+		}
+		b.d.log.Note("submit doorbell", uint64(j.key.UserID), uint64(j.key.JobID), trace.Number("queue", s.Queue),
+			trace.Number("priority", s.Priority), trace.Number("network", s.Network), trace.Number("tasks", s.Count),
+			trace.Text("registers", strings.Join(writes, " ")), trace.Data(data))
+	}
 }
 
 // traceNote traces an outgoing notification.

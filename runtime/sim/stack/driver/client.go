@@ -2,9 +2,11 @@ package driver
 
 import (
 	"cmp"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -109,8 +111,36 @@ func (c *client) tracedMethod(selector uint32, a *IOExternalMethodArguments) Ret
 	if err != nil && a.cause != nil {
 		err = fmt.Errorf("%w: %w", err, a.cause)
 	}
-	step.End(&err, trace.Text("return", r.String()), trace.Data(a.StructureOutput))
+	values := []trace.Value{trace.Text("return", r.String()), trace.Data(a.StructureOutput)}
+	if out := c.outputs(selector, a); r == Success && out != "" {
+		values = append(values, trace.Text("out", out))
+	}
+	step.End(&err, values...)
 	return r
+}
+
+// outputs lists the scalars and the fields that a selector returned, with their names.
+func (c *client) outputs(selector uint32, a *IOExternalMethodArguments) string {
+	var out []string
+	for i, v := range a.ScalarOutput {
+		out = append(out, fmt.Sprintf("scalar %d %#x", i, v))
+	}
+	rec, err := DecodeDispatch(c.row.Methods, selector)
+	if err != nil || selector >= c.row.Count {
+		return ""
+	}
+	s := outputStructs[HandlerName(rec.Handler)]
+	if s == nil || len(a.StructureOutput) != s.Size {
+		return strings.Join(out, ", ")
+	}
+	for _, f := range s.Fields {
+		if b := a.StructureOutput[f.Offset:]; f.Width == 8 {
+			out = append(out, fmt.Sprintf("%s %#x", f.Name, binary.LittleEndian.Uint64(b)))
+		} else if f.Name != "reserved" {
+			out = append(out, fmt.Sprintf("%s %#x", f.Name, binary.LittleEndian.Uint32(b)))
+		}
+	}
+	return strings.Join(out, ", ")
 }
 
 // dispatchExternalMethod is IOUserClient2022::dispatchExternalMethod: it checks

@@ -71,6 +71,7 @@ func newHardware(d *Device) (*hardware, error) {
 		Target:   d.properties.target(),
 		Numerics: cfg.Numerics, Workers: cfg.Workers, MaxWork: cfg.MaxWork,
 		SecondWake: cfg.SecondWake, Terminal: cfg.Terminal, Doorbell: h.interrupt,
+		Boot:  cfg.Boot,
 		Tasks: cfg.Tasks,
 		Ran:   cfg.Ran,
 	})
@@ -123,7 +124,9 @@ func (h *hardware) powerOff() {
 	h.cop.Write32(coprocessor.PWGATE, coprocessor.RegGate, 0)
 	h.cop.Write32(coprocessor.PS, coprocessor.RegPower, 0)
 	h.powered.Store(false)
-	h.event("ANEHWDevice::power_off_hardware")
+	h.d.trace.Note("ANEHWDevice::power_off_hardware", 0, 0,
+		trace.Number("gate", h.cop.Read32(coprocessor.PWGATE, coprocessor.RegGate)),
+		trace.Text("S3_3_C15_C8_0", fmt.Sprintf("%#x", h.cop.Fabric())))
 }
 
 // init is ANEHWDevice::ANE_Init: it quiesces, brings up the endpoint, then the
@@ -153,8 +156,20 @@ func (h *hardware) handshake(kind uint32) error {
 	for i := range coprocessor.NumScratch {
 		w(coprocessor.ANE, coprocessor.Scratch(i), 0)
 	}
-	w(coprocessor.ANE, coprocessor.Scratch(coprocessor.ScratchChip), coprocessor.ChipRevision)
-	w(coprocessor.ANE, coprocessor.Scratch(coprocessor.ScratchIPC), coprocessor.IPCVersion)
+	for _, a := range []struct {
+		name    string
+		scratch int
+		value   uint32
+	}{
+		{"chip", coprocessor.ScratchChip, coprocessor.ChipRevision},
+		{"ipc", coprocessor.ScratchIPC, coprocessor.IPCVersion},
+		{"heap", coprocessor.ScratchHeap, 0},
+	} {
+		if v, ok := h.d.cfg.Boot[a.name]; ok {
+			a.value = uint32(v)
+		}
+		w(coprocessor.ANE, coprocessor.Scratch(a.scratch), a.value)
+	}
 	w(coprocessor.ANE, coprocessor.Scratch(coprocessor.ScratchWake), kind)
 	entry := uint64(coprocessor.BootAddress)
 	w(coprocessor.ANE, coprocessor.RegRVBAR, uint32(entry))

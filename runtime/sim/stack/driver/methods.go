@@ -2,6 +2,7 @@ package driver
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -16,6 +17,7 @@ import (
 type MethodArguments struct {
 	In   []uint64 // as many as the method's row says
 	Data []byte   // of ANE_SendCommand: the message
+	Post bool     // of ANE_SendCommand: the message is posted and taken, and its completion is not awaited
 	Out  []uint64 // filled by the call; as many as the row says
 	Text string   // filled by the diagnostics
 }
@@ -193,7 +195,20 @@ func (c *client) sendCommand(a *MethodArguments) (Return, error) {
 		if err := h.post(ch, a.Data, bells[ch]); err != nil {
 			return h.failed(err), err
 		}
-		o, err := h.await(deadline, completed)
+		if a.Post {
+			err := h.cop.Run(context.Background())
+			h.notifications(completed)
+			if err != nil {
+				return h.failed(err), err
+			}
+			return Success, nil
+		}
+		o, err := h.await(deadline, func(m *protocol.Message) (outcome, bool) {
+			if r, ok := m.Body.(*protocol.Record); ok && m.Row.ID == protocol.IDChainingEvent { // of a trigger
+				return outcome{status: coprocessor.Status(r.Value("status")), header: m.Header}, true
+			}
+			return completed(m)
+		})
 		if err != nil || h.reset {
 			return h.failed(cmp.Or(err, errReset)), err
 		}

@@ -386,6 +386,7 @@ func (h *hardware) wire(i *instance) (Return, error) {
 		if h.d.trace.On() {
 			addr, size := l.AFPP()
 			h.d.trace.In(trace.Loader).Note("load", i.client.id, 0, trace.Number("address", addr),
+				trace.Text("registers", fmt.Sprintf("%#x", l.Registers())),
 				trace.Number("bytes", size), trace.Number("procedures", len(p.procs)),
 				trace.Number("resident", p.residentBytes()), trace.Data(l.Firmware()))
 		}

@@ -9,6 +9,13 @@ var Structs = []Struct{
 	sessionHintOut.Struct, activeIn.Struct,
 }
 
+// outputStructs are the structs that selectors return, by handler.
+var outputStructs = map[string]*Struct{
+	"ANE_DeviceOpen": &openOut.Struct, "ANE_ProgramSendRequest": &replyStruct.Struct,
+	"ANE_ProgramPrepare": &prepareStruct.Struct, "ANE_GetStatus": &statusOut.Struct,
+	"ANE_ProgramChainingPrepare": &chainingOut.Struct, "ANE_SessionHintRequest": &sessionHintOut.Struct,
+}
+
 // Values of the handshake (table 27.3).
 const (
 	UsageStandard    = 1

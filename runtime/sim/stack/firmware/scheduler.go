@@ -109,6 +109,13 @@ func (s *Scheduler) Complete(id uint64) error {
 	return nil
 }
 
+// Credits returns how many further requests of a priority may start.
+func (s *Scheduler) Credits(priority int) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.credit[priority]
+}
+
 // SchedulerReport is the state of a scheduler.
 type SchedulerReport struct {
 	Waiting   [NumPriorities]Report // waiting requests

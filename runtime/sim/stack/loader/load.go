@@ -232,7 +232,7 @@ func (l *Loaded) resolve(g *afpp.Program) error {
 			g.Procedures[i].Bars[k].Address = l.address(&b)
 		}
 	}
-	base := ApertureB + 2*l.afpp
+	base := l.Registers()
 	owner := 0
 	for i := range g.Text.Records {
 		r := &g.Text.Records[i]
@@ -266,6 +266,9 @@ func (l *Loaded) address(b *bar) uint64 {
 	}
 	return 0
 }
+
+// Registers returns the device address of the load's engine registers.
+func (l *Loaded) Registers() uint64 { return ApertureB + 2*l.afpp }
 
 // AFPP returns the device address of the firmware container, mapped as text, and its length in bytes.
 func (l *Loaded) AFPP() (addr uint64, size int) { return l.afpp, len(l.firmware) }

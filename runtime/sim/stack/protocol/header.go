@@ -1,6 +1,9 @@
 package protocol
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+	"fmt"
+)
 
 // Limits of the header.
 const (
@@ -131,4 +134,10 @@ type QueueKey struct {
 	Priority            uint32 // below Priorities
 	HWQueue, TaskQueue  uint32
 	ScheduleInfoQueueID uint32 // queueId < priorityQCount
+}
+
+// String lists the key's parts in the order of chapter 30.
+func (k *QueueKey) String() string {
+	return fmt.Sprintf("(userId %d, jobId %d, fwPriority %d, hwqId %d, tqId %d, queueId %d)", k.UserID, k.JobID,
+		k.Priority, k.HWQueue, k.TaskQueue, k.ScheduleInfoQueueID)
 }
