@@ -8,8 +8,8 @@ import (
 
 	"github.com/zinc-compiler/zinc/compile"
 	"github.com/zinc-compiler/zinc/frontend/mil"
+	"github.com/zinc-compiler/zinc/frontend/mil/unbuild"
 	"github.com/zinc-compiler/zinc/ir"
-	"github.com/zinc-compiler/zinc/transform/reduce"
 )
 
 // Patch is what a recipe writes instead of a statement, as MIL text. The constants of the text that the old statement
@@ -86,7 +86,7 @@ func namesOf(f *ir.Func) map[string]bool {
 // patchLines writes operations of a function as statements. Constants with names in own already have statements.
 func patchLines(version string, f *ir.Func, ops []*ir.Op, own map[string]bool) ([]string, error) {
 	excerpt, _, _ := ir.Extract(f, f.Name, ops)
-	t, err := reduce.NewText(&ir.Program{Version: version, Funcs: []*ir.Func{excerpt}}, excerptWeights)
+	t, err := unbuild.Program(&ir.Program{Version: version, Funcs: []*ir.Func{excerpt}}, excerptWeights)
 	if err != nil {
 		return nil, err
 	}

@@ -12,11 +12,11 @@ import (
 	"github.com/zinc-compiler/zinc/compile"
 	"github.com/zinc-compiler/zinc/compile/cost"
 	"github.com/zinc-compiler/zinc/compile/provenance"
+	"github.com/zinc-compiler/zinc/frontend/mil/unbuild"
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/passes"
 	"github.com/zinc-compiler/zinc/runtime/sim/interp"
 	"github.com/zinc-compiler/zinc/target"
-	"github.com/zinc-compiler/zinc/transform/reduce"
 )
 
 // Rewrite is a replacement of a statement that zinc compiled and ran.
@@ -393,7 +393,7 @@ const excerptWeights = "weights/weight.bin"
 // of what the functions take and return.
 func difference(version string, before, after *ir.Func, frame bool) ([]string, error) {
 	text := func(f *ir.Func) ([]string, error) {
-		t, err := reduce.NewText(&ir.Program{Version: version, Funcs: []*ir.Func{f}}, excerptWeights)
+		t, err := unbuild.Program(&ir.Program{Version: version, Funcs: []*ir.Func{f}}, excerptWeights)
 		if err != nil {
 			return nil, err
 		}

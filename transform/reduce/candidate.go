@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/zinc-compiler/zinc/frontend"
+	"github.com/zinc-compiler/zinc/frontend/mil/unbuild"
 	"github.com/zinc-compiler/zinc/ir"
 )
 
@@ -16,7 +17,7 @@ import (
 type Candidate struct {
 	Number int // of the run that it belongs to, in order of beginning
 	prog   *ir.Program
-	text   *Text
+	text   *unbuild.Text
 	key    key
 
 	dir  string // of all candidates

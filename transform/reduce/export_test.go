@@ -1,4 +1,6 @@
 package reduce
 
+import "github.com/zinc-compiler/zinc/frontend/mil/unbuild"
+
 // Text returns the candidate as MIL text.
-func (c *Candidate) Text() *Text { return c.text }
+func (c *Candidate) Text() *unbuild.Text { return c.text }

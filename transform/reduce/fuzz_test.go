@@ -7,6 +7,7 @@ import (
 
 	"github.com/zinc-compiler/zinc/frontend/mil"
 	"github.com/zinc-compiler/zinc/frontend/mil/build"
+	"github.com/zinc-compiler/zinc/frontend/mil/unbuild"
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/transform/reduce"
 )
@@ -36,7 +37,7 @@ func FuzzReduce(f *testing.F) {
 					if q == nil {
 						t.Fatalf("the text does not open:\n%s", c.Text().MIL)
 					}
-					again, err := reduce.NewText(q, "w.bin")
+					again, err := unbuild.Program(q, "w.bin")
 					if err != nil || string(again.MIL) != string(c.Text().MIL) {
 						t.Fatalf("the text gives another program: %v\n%s\n%s", err, c.Text().MIL, again.MIL)
 					}

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/zinc-compiler/zinc/frontend"
+	"github.com/zinc-compiler/zinc/frontend/mil/unbuild"
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/transform/reduce"
 )
@@ -170,7 +171,7 @@ func TestPasses(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			p := program(t, c.text)
-			before, err := reduce.NewText(p, "w.bin")
+			before, err := unbuild.Program(p, "w.bin")
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -179,11 +180,11 @@ func TestPasses(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			after, err := reduce.NewText(p, "w.bin")
+			after, err := unbuild.Program(p, "w.bin")
 			if err != nil || string(after.MIL) != string(before.MIL) {
 				t.Error("the program given was changed")
 			}
-			got, err := reduce.NewText(r.Program, "w.bin")
+			got, err := unbuild.Program(r.Program, "w.bin")
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -249,7 +250,7 @@ func TestDeterministic(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		text, err := reduce.NewText(r.Program, "w.bin")
+		text, err := unbuild.Program(r.Program, "w.bin")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -311,7 +312,7 @@ func TestFiles(t *testing.T) {
 				return false, err
 			}
 			defer m.Close()
-			text, err := reduce.NewText(m.Program, "weights/weight.bin")
+			text, err := unbuild.Program(m.Program, "weights/weight.bin")
 			if err != nil {
 				return false, err
 			}

@@ -7,6 +7,7 @@ import (
 	"io"
 	"slices"
 
+	"github.com/zinc-compiler/zinc/frontend/mil/unbuild"
 	"github.com/zinc-compiler/zinc/ir"
 )
 
@@ -120,7 +121,7 @@ func (h *hasher) constant(c *ir.Const) [sha256.Size]byte {
 }
 
 // key returns the digest of a program's text and of the blobs that it uses.
-func (h *hasher) key(t *Text) key {
+func (h *hasher) key(t *unbuild.Text) key {
 	sum := sha256.New()
 	var n [8]byte
 	binary.LittleEndian.PutUint64(n[:], uint64(len(t.MIL)))

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/zinc-compiler/zinc/frontend/mil/unbuild"
 	"github.com/zinc-compiler/zinc/internal/mapfault"
 	"github.com/zinc-compiler/zinc/ir"
 )
@@ -48,7 +49,7 @@ func newTester(ctx context.Context, o Options, dir string) *tester {
 
 // candidate makes a candidate of a program.
 func (t *tester) candidate(p *ir.Program) (*Candidate, error) {
-	text, err := NewText(p, defaultWeights)
+	text, err := unbuild.Program(p, defaultWeights)
 	if err != nil {
 		return nil, err
 	}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/zinc-compiler/zinc/frontend"
+	"github.com/zinc-compiler/zinc/frontend/mil/unbuild"
 	"github.com/zinc-compiler/zinc/internal/shareddir"
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/transform/reduce"
@@ -18,7 +19,7 @@ const largest = "parakeet-eou-encoder-1280ms"
 // source and in weight files, and the names of constants.
 func plain(t *testing.T, p *ir.Program) string {
 	t.Helper()
-	text, err := reduce.NewText(p, "weights/weight.bin")
+	text, err := unbuild.Program(p, "weights/weight.bin")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,13 +2,12 @@ package reduce
 
 import (
 	"context"
-	"io"
 	"path/filepath"
 	"strings"
 
 	"github.com/zinc-compiler/zinc/frontend"
-	"github.com/zinc-compiler/zinc/frontend/blobfile"
 	"github.com/zinc-compiler/zinc/frontend/mil"
+	"github.com/zinc-compiler/zinc/frontend/mil/unbuild"
 	"github.com/zinc-compiler/zinc/frontend/mlmodel"
 	"github.com/zinc-compiler/zinc/frontend/mlpackage"
 	"github.com/zinc-compiler/zinc/internal/atomicfile"
@@ -24,7 +23,7 @@ const defaultWeights = "weights/weight.bin"
 // weight file beside it under the text's name and .weights.bin; one that ends in .mlpackage is a package; any other
 // path is a folder, made where it is missing, with model.mil and weights/weight.bin. Files are replaced together or not
 // at all. A weight file that the program has no use for is not written, and not removed.
-func Write(ctx context.Context, p *ir.Program, path string) (*Text, error) {
+func Write(ctx context.Context, p *ir.Program, path string) (*unbuild.Text, error) {
 	t, files, err := Plan(p, path)
 	if err != nil {
 		return nil, err
@@ -33,9 +32,9 @@ func Write(ctx context.Context, p *ir.Program, path string) (*Text, error) {
 }
 
 // Plan returns what Write writes.
-func Plan(p *ir.Program, path string) (*Text, []atomicfile.File, error) {
+func Plan(p *ir.Program, path string) (*unbuild.Text, []atomicfile.File, error) {
 	_, _, weights := parts(path)
-	t, err := NewText(p, weights)
+	t, err := unbuild.Program(p, weights)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -52,7 +51,7 @@ func Plan(p *ir.Program, path string) (*Text, []atomicfile.File, error) {
 }
 
 // pack returns the files of a package with the program of t, which describes its inputs and outputs by their types.
-func pack(p *ir.Program, dir string, t *Text) ([]atomicfile.File, error) {
+func pack(p *ir.Program, dir string, t *unbuild.Text) ([]atomicfile.File, error) {
 	tree, list := mil.Parse(dir, t.MIL)
 	if list.HasErrors() {
 		return nil, list.Err()
@@ -74,7 +73,7 @@ func parts(path string) (dir, name, weights string) {
 	switch form, _ := convert.FormOf(path); form {
 	case convert.Text:
 		dir, name = filepath.Split(path)
-		stem := identifier(strings.TrimSuffix(name, filepath.Ext(name)))
+		stem := unbuild.Identifier(strings.TrimSuffix(name, filepath.Ext(name)))
 		return dir, name, filename.Join(stem, ".weights.bin", filename.Max)
 	case convert.Package:
 		return filepath.Join(path, filepath.FromSlash(mlpackage.SpecFolder)), mlpackage.SpecName, defaultWeights
@@ -99,17 +98,6 @@ func Writable(path string) error {
 			err = s.Close()
 		}
 		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// WriteWeights writes the weight file.
-func (t *Text) WriteWeights(out io.Writer) error {
-	w := blobfile.NewWriter(out, len(t.Blobs))
-	for _, c := range t.Blobs {
-		if _, err := w.Append(blobTypes[c.Type.DType], int(c.Elems()), c.Data); err != nil {
 			return err
 		}
 	}

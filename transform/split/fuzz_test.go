@@ -3,8 +3,8 @@ package split_test
 import (
 	"testing"
 
+	"github.com/zinc-compiler/zinc/frontend/mil/unbuild"
 	"github.com/zinc-compiler/zinc/internal/test/irgen"
-	"github.com/zinc-compiler/zinc/transform/reduce"
 	"github.com/zinc-compiler/zinc/transform/split"
 )
 
@@ -24,7 +24,7 @@ func FuzzCut(f *testing.F) {
 			if limit > 0 && ps[i].Bytes > int64(limit) {
 				t.Errorf("part %d has %d bytes of constants, the limit is %d", i+1, ps[i].Bytes, limit)
 			}
-			if _, err := reduce.NewText(ps[i].Program, "w.bin"); err != nil {
+			if _, err := unbuild.Program(ps[i].Program, "w.bin"); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/zinc-compiler/zinc/frontend"
+	"github.com/zinc-compiler/zinc/frontend/mil/unbuild"
 	"github.com/zinc-compiler/zinc/inspect/explain"
 	"github.com/zinc-compiler/zinc/internal/diag"
 	"github.com/zinc-compiler/zinc/internal/jsonform"
@@ -181,7 +182,7 @@ func taken(m *frontend.Model) *ir.Program {
 
 // printProgram prints a program whose constants all fit in the text.
 func (c *explainCommand) printProgram(p *ir.Program) error {
-	t, err := reduce.NewText(p, "weights.bin")
+	t, err := unbuild.Program(p, "weights.bin")
 	if err != nil {
 		return err
 	}

@@ -11,12 +11,12 @@ import (
 	"github.com/zinc-compiler/zinc/compile"
 	"github.com/zinc-compiler/zinc/frontend/mil"
 	"github.com/zinc-compiler/zinc/frontend/mil/build"
+	"github.com/zinc-compiler/zinc/frontend/mil/unbuild"
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/numerics"
 	"github.com/zinc-compiler/zinc/runtime/sim"
 	"github.com/zinc-compiler/zinc/runtime/sim/interp"
 	"github.com/zinc-compiler/zinc/target"
-	"github.com/zinc-compiler/zinc/transform/reduce"
 )
 
 // Settings say how a program is compiled and run.
@@ -119,7 +119,7 @@ func Limited(r *compile.Report) error {
 // fromText writes a program as MIL text and reads it again, as a user's model is read. A program with large constants,
 // which would need a weight file, stays as it is.
 func fromText(p *ir.Program) (*ir.Program, error) {
-	t, err := reduce.NewText(p, "weight.bin")
+	t, err := unbuild.Program(p, "weight.bin")
 	if err != nil {
 		return nil, fmt.Errorf("the program cannot be written: %w", err)
 	}

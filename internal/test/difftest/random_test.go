@@ -16,6 +16,7 @@ import (
 	"testing"
 
 	"github.com/zinc-compiler/zinc/analysis/verify"
+	"github.com/zinc-compiler/zinc/frontend/mil/unbuild"
 	"github.com/zinc-compiler/zinc/internal/test/difftest"
 	"github.com/zinc-compiler/zinc/internal/testform"
 	"github.com/zinc-compiler/zinc/target"
@@ -188,7 +189,7 @@ func report(t *testing.T, k uint64, tab *target.Table, err error) {
 	if reduced != nil && !errors.Is(reduced, reduce.ErrNotInteresting) {
 		t.Errorf("reducing program %d: %v", k, reduced)
 	}
-	text, e := reduce.NewText(small, "weight.bin")
+	text, e := unbuild.Program(small, "weight.bin")
 	if e != nil {
 		t.Fatal(e)
 	}

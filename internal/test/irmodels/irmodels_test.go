@@ -5,9 +5,9 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/zinc-compiler/zinc/frontend/mil/unbuild"
 	"github.com/zinc-compiler/zinc/internal/test/irmodels"
 	"github.com/zinc-compiler/zinc/ir"
-	"github.com/zinc-compiler/zinc/transform/reduce"
 )
 
 // TestModelsAreValidAndRepeatable verifies each model, looks for the operations and shapes that it is for, and writes
@@ -75,7 +75,7 @@ func TestFindReturnsNilForUnknownNames(t *testing.T) {
 // written returns the text and the weight file of a program.
 func written(t *testing.T, p *ir.Program) []byte {
 	t.Helper()
-	text, err := reduce.NewText(p, "weight.bin")
+	text, err := unbuild.Program(p, "weight.bin")
 	if err != nil {
 		t.Fatal(err)
 	}

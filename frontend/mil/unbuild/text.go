@@ -1,9 +1,10 @@
-package reduce
+package unbuild
 
 import (
 	"bytes"
 	"cmp"
 	"fmt"
+	"io"
 	"math"
 	"path"
 	"slices"
@@ -18,7 +19,7 @@ import (
 // Limits of what is in the text: longer constants are statements of their
 // own, still longer ones blobs of the weight file.
 const (
-	maxInline  = 16  // elements of a constant in the place of an argument
+	MaxInline  = 16  // elements of a constant in the place of an argument
 	maxLiteral = 256 // elements of a constant in the text
 	maxOperand = 9   // elements of an operand that unpacks a constant in the text, as coremltools writes it
 )
@@ -46,10 +47,10 @@ type Text struct {
 	Blobs []*ir.Const
 }
 
-// NewText writes a program as MIL text whose large constants are in the weight
+// Program writes a program as MIL text whose large constants are in the weight
 // file of the given path, relative to the text's folder. Names that MIL text
 // cannot hold are spelled with underscores.
-func NewText(p *ir.Program, weights string) (*Text, error) {
+func Program(p *ir.Program, weights string) (*Text, error) {
 	w := &texter{
 		weights: blobfile.ModelPath + path.Clean(weights),
 		next:    blobfile.HeaderSize,
@@ -142,7 +143,7 @@ func (w *texter) name(v *ir.Value) string {
 	if n, ok := w.names[v]; ok {
 		return n
 	}
-	stem := identifier(v.Name)
+	stem := Identifier(v.Name)
 	n := stem
 	for i := 1; w.taken[n]; i++ {
 		n = stem + "_" + strconv.Itoa(i)
@@ -151,8 +152,8 @@ func (w *texter) name(v *ir.Value) string {
 	return n
 }
 
-// identifier spells a name with letters, digits, "_" and "." alone.
-func identifier(s string) string {
+// Identifier spells a name with letters, digits, "_" and "." alone.
+func Identifier(s string) string {
 	n := strings.Map(func(r rune) rune {
 		switch {
 		case r == '_' || r == '.' || r >= '0' && r <= '9' || r|0x20 >= 'a' && r|0x20 <= 'z':
@@ -241,7 +242,7 @@ func (w *texter) operand(v *ir.Value, out *mil.Block, scope *[]*ir.Value) mil.Va
 		return &mil.Ref{Name: w.name(v)}
 	}
 	w.count(v)
-	if !w.made[v] && v.Const.Elems() <= maxInline {
+	if !w.made[v] && v.Const.Elems() <= MaxInline {
 		if l := w.literal(v.Const); l != nil {
 			return l
 		}
@@ -389,4 +390,15 @@ func dim(n int64) mil.Dim {
 		return mil.Dim{Kind: mil.UnknownDim}
 	}
 	return mil.Dim{Kind: mil.FixedDim, Size: n}
+}
+
+// WriteWeights writes the weight file.
+func (t *Text) WriteWeights(out io.Writer) error {
+	w := blobfile.NewWriter(out, len(t.Blobs))
+	for _, c := range t.Blobs {
+		if _, err := w.Append(blobTypes[c.Type.DType], int(c.Elems()), c.Data); err != nil {
+			return err
+		}
+	}
+	return nil
 }
