@@ -350,7 +350,7 @@ func FuzzBlobFile(f *testing.F) {
 // Errors call it name.
 func fromBytes(name string, b []byte) (*File, error) {
 	if len(b) < HeaderSize {
-		return nil, short(name, int64(len(b)))
+		return nil, short(name, int64(len(b)), HeaderSize)
 	}
 	return newFile(name, memory(b))
 }

@@ -47,7 +47,21 @@ func Open(path string) (*File, error) {
 	return open(path, f)
 }
 
-// Map maps a whole regular file of at least HeaderSize bytes. The bytes must not be used after close.
+// MapFile maps the whole regular file f, which has the name name in messages. It owns f. The bytes must not be used
+// after close.
+func MapFile(name string, f *os.File) (data []byte, close func() error, err error) {
+	src, err := load(name, f, 1) // an empty file cannot be mapped
+	if err != nil {
+		f.Close() // only read from
+		return nil, nil, err
+	}
+	if data, err = src.bytes(0, src.size()); err != nil {
+		return nil, nil, errors.Join(err, src.close())
+	}
+	return data, src.close, nil
+}
+
+// Map maps a whole regular file. The bytes must not be used after close.
 func Map(path string) (data []byte, close func() error, err error) {
 	info, err := os.Stat(path) // before opening, since opening a pipe would wait for a writer
 	if err != nil {
@@ -60,15 +74,7 @@ func Map(path string) (data []byte, close func() error, err error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	src, err := load(path, f)
-	if err != nil {
-		f.Close() // only read from
-		return nil, nil, err
-	}
-	if data, err = src.bytes(0, src.size()); err != nil {
-		return nil, nil, errors.Join(err, src.close())
-	}
-	return data, src.close, nil
+	return MapFile(path, f)
 }
 
 func notRegular(path string, mode fs.FileMode) error {
@@ -81,7 +87,7 @@ func notRegular(path string, mode fs.FileMode) error {
 
 // open maps f. It owns f from now on.
 func open(name string, f *os.File) (*File, error) {
-	src, err := load(name, f)
+	src, err := load(name, f, HeaderSize)
 	if err != nil {
 		f.Close() // nothing was written to it
 		return nil, err
@@ -93,7 +99,8 @@ func open(name string, f *os.File) (*File, error) {
 	return out, nil
 }
 
-func load(name string, f *os.File) (source, error) {
+// load maps f, which must have least bytes.
+func load(name string, f *os.File, least int64) (source, error) {
 	info, err := f.Stat()
 	if err != nil {
 		return nil, err
@@ -101,8 +108,8 @@ func load(name string, f *os.File) (source, error) {
 	if !info.Mode().IsRegular() {
 		return nil, notRegular(name, info.Mode())
 	}
-	if info.Size() < HeaderSize { // an empty file cannot be mapped
-		return nil, short(name, info.Size())
+	if info.Size() < least {
+		return nil, short(name, info.Size(), least)
 	}
 	src, err := mapFile(f, uint64(info.Size()))
 	if err != nil {
@@ -111,9 +118,9 @@ func load(name string, f *os.File) (source, error) {
 	return src, nil
 }
 
-func short(name string, size int64) error {
+func short(name string, size, least int64) error {
 	return &FormatError{File: name, Offset: 0, Field: "header",
-		Limit: fmt.Sprintf("the file has %d bytes, its header needs %d", size, HeaderSize)}
+		Limit: fmt.Sprintf("the file has %d bytes, its header needs %d", size, least)}
 }
 
 func newFile(name string, src source) (*File, error) {

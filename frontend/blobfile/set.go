@@ -3,6 +3,7 @@ package blobfile
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"maps"
 	"os"
@@ -226,9 +227,15 @@ func (s *Set) load(rel string) (*File, fs.FileInfo, error) {
 }
 
 // Find opens the weight file at a path that Resolve returned, to be copied; the caller closes it.
-func (s *Set) Find(rel string) (*os.File, error) {
+func (s *Set) Find(rel string) (io.ReadCloser, error) {
+	if r, err := s.added(rel); r != nil || err != nil {
+		return r, err
+	}
 	f, _, _, err := s.find(rel)
-	return f, err
+	if err != nil {
+		return nil, err
+	}
+	return f, nil
 }
 
 // Stamp describes the files that have been opened. It differs if one of them was written to, replaced, added or removed
