@@ -25,6 +25,8 @@ type Model struct {
 	Program *mil.Program
 	// Pipeline has the forms of a pipeline's models, in order.
 	Pipeline []string
+	// Start and End are where the model of Metadata.Form is in the file.
+	Start, End int64
 }
 
 // maxHead is the maximum size of a field's tag and length, in bytes.
@@ -101,6 +103,7 @@ func (d *decoder) model(r io.ReaderAt, at, end int64) (*Model, error) {
 	if err != nil {
 		return nil, err
 	}
+	m.Start, m.End = form.start, form.end
 	if m.Metadata.Form == "" {
 		return nil, d.errorf(end, "the specification lacks a model of any of the %d forms", len(modelForms))
 	}
