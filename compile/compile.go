@@ -135,6 +135,7 @@ type unit struct {
 // Compile compiles p and passes its parts to a sink. It rewrites p, which must not be used afterwards. Without
 // Options.Func all functions go into one pair.
 func Compile(ctx context.Context, p *ir.Program, o Options, to Sink) error {
+	o.Precision = passes.PrecisionOf(o.Precision, p)
 	d, err := newDriver(ctx, o, to)
 	if err != nil {
 		return err

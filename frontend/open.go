@@ -53,8 +53,8 @@ func (o *Options) text(name string, src []byte) (string, []byte) {
 type Model struct {
 	Program *ir.Program
 	Path    string // of the MIL text, the model specification or the network description
-	// the text, for diagnostics of later phases; for a specification, its program as text; nil for a network
-	// description
+	// the text, for diagnostics of later phases; for a specification, its program or neural network as text; nil for a
+	// network description
 	Source *diag.File
 	// Tree is the text's syntax tree, with Options.KeepTree. It is nil for a specification.
 	Tree *mil.Program
@@ -237,8 +237,8 @@ var otherForms = []struct{ file, form, hint string }{
 	{"model.espresso.net", "a compiled neural network has no MIL text", convertHint},
 }
 
-const giveHint = "use a .mlmodelc or .mlpackage folder, a .mlmodel with an ML program, a .mil file or a network " +
-	"description (.plist)"
+const giveHint = "use a .mlmodelc or .mlpackage folder, a .mlmodel with an ML program or a neural network, a .mil " +
+	"file or a network description (.plist)"
 
 // readText reads a regular file.
 func readText(name string) ([]byte, error) {

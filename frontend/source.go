@@ -53,7 +53,7 @@ func (s *Source) Weights() ([]string, error) {
 }
 
 // OpenWeights opens one of the weight files; the caller closes it.
-func (s *Source) OpenWeights(rel string) (*os.File, error) { return s.blobs.Find(rel) }
+func (s *Source) OpenWeights(rel string) (io.ReadCloser, error) { return s.blobs.Find(rel) }
 
 // OpenSource reads the model at path, an ML program in any form but a network description, without building its
 // program, if its files describe its inputs and outputs. Errors are those of Open.
@@ -94,6 +94,9 @@ func specSource(path string, opts *Options) (*Source, error) {
 	defer s.close()
 	if len(spec.Pipeline) > 0 {
 		return nil, formError(path, spec)
+	}
+	if spec.Program == nil {
+		return s.networkSource(spec, opts)
 	}
 	if err := mil.Layout(s.name+" as text", spec.Program); err != nil {
 		return nil, err
@@ -172,12 +175,7 @@ func textSource(path string, opts Options) (*Source, error) {
 	if info, err := os.Stat(path); err == nil {
 		s.Compiled = info.IsDir()
 	}
-	s.Spec.Order = map[string][]string{}
-	for _, f := range m.Tree.Funcs {
-		for _, p := range f.Params {
-			s.Spec.Order[f.Name] = append(s.Spec.Order[f.Name], p.Name)
-		}
-	}
+	s.Spec.Order = order(m.Tree)
 	s.Spec.Metadata.SpecificationVersion = max(s.Spec.Metadata.SpecificationVersion,
 		mlmodel.SpecificationVersion(m.Tree))
 	return s, s.matches(m.Path)

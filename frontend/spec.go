@@ -15,6 +15,7 @@ import (
 	"github.com/zinc-compiler/zinc/frontend/mil"
 	"github.com/zinc-compiler/zinc/frontend/mlmodel"
 	"github.com/zinc-compiler/zinc/frontend/mlpackage"
+	"github.com/zinc-compiler/zinc/frontend/neuralnetwork"
 	"github.com/zinc-compiler/zinc/internal/diag"
 )
 
@@ -24,16 +25,6 @@ const convertHint = "convert the original model to an ML program (coremltools: c
 // specHints state what to do with models that are not ML programs, by their form; others must be converted again.
 var specHints = map[string]string{
 	"serializedModel": "use the model from which it was created",
-}
-
-// specNames describe the forms of models; for others the name is enough.
-var specNames = map[string]string{
-	"neuralNetwork": "a neural network (neuralNetwork), the older form of Core ML model, whose layers " +
-		"are not a MIL program",
-	"neuralNetworkClassifier": "a neural network classifier (neuralNetworkClassifier), the older form of Core ML " +
-		"model, whose layers are not a MIL program",
-	"neuralNetworkRegressor": "a neural network regressor (neuralNetworkRegressor), the older form of Core ML " +
-		"model, whose layers are not a MIL program",
 }
 
 // specification reports whether the model at path is a package or a specification: a folder with the suffix of a
@@ -122,14 +113,15 @@ func (s *source) blobs(opts *Options) (*blobfile.Set, error) {
 	return blobfile.NewSet(root, s.dir), nil
 }
 
-// decodeSpec opens and reads a specification with an ML program. The caller closes the source.
+// decodeSpec opens and reads a specification with an ML program or a neural network, whose layers are not read yet. The
+// caller closes the source.
 func decodeSpec(path string, follow bool) (*source, *mlmodel.Model, error) {
 	s, err := openSource(path, follow)
 	if err != nil {
 		return nil, nil, err
 	}
 	spec, err := mlmodel.Decode(s.file, s.size, s.name)
-	if err == nil && spec.Program == nil {
+	if err == nil && spec.Program == nil && !neuralnetwork.Is(spec.Metadata.Form) {
 		err = formError(path, spec)
 	}
 	if err != nil {
@@ -146,6 +138,9 @@ func openSpec(path string, opts Options) (*Model, error) {
 		return nil, err
 	}
 	defer s.close()
+	if spec.Program == nil {
+		return s.openNetwork(spec, &opts)
+	}
 	blobs := func() (*blobfile.Set, error) { return s.blobs(&opts) }
 	shown, src := opts.text(s.name+" as text", nil)
 	var m *Model
@@ -167,7 +162,7 @@ func openSpec(path string, opts Options) (*Model, error) {
 	return m, nil
 }
 
-// formError returns an error for a model that is not an ML program.
+// formError returns an error for a model that is neither an ML program nor a neural network.
 func formError(path string, spec *mlmodel.Model) error {
 	form := spec.Metadata.Form
 	if n := len(spec.Pipeline); n > 0 {
@@ -176,15 +171,12 @@ func formError(path string, spec *mlmodel.Model) error {
 		return &FormError{path, form, "save the ML programs as packages of their " +
 			"own (coremltools: utils.save_spec of each model of the pipeline)"}
 	}
-	name, ok := specNames[form]
-	if !ok {
-		name = "a model of the form " + form
-	}
 	hint, ok := specHints[form]
 	if !ok {
 		hint = convertHint
 	}
-	return &FormError{path, "this is " + name + "; only ML programs (" + mlmodel.ProgramForm + ") are read", hint}
+	return &FormError{path, "this is a model of the form " + form + "; only ML programs (" + mlmodel.ProgramForm +
+		") and neural networks are read", hint}
 }
 
 // shortened returns the first forms of a pipeline's models, as text.
@@ -233,8 +225,8 @@ func fileBeside(text, name string) ([]byte, error) {
 }
 
 // Describe returns the metadata of the model at path, in any form of specification, and its program as MIL text, "" if
-// it is not an ML program. The program is not built and its weights are not opened. For a MIL text Describe returns the
-// metadata beside it, or nil, and no text.
+// Open refuses its form or a layer of a neural network. The program is not built and its weights are not opened. For a
+// MIL text Describe returns the metadata beside it, or nil, and no text.
 func Describe(path string) (*Metadata, string, error) {
 	isSpec, err := specification(path)
 	if err != nil {
@@ -257,7 +249,16 @@ func Describe(path string) (*Metadata, string, error) {
 	if err != nil {
 		return nil, "", err
 	}
-	if spec.Program == nil {
+	switch {
+	case spec.Program == nil && neuralnetwork.Is(spec.Metadata.Form):
+		n, err := s.network(spec, &Options{})
+		if fault := (*mlmodel.Error)(nil); errors.As(err, &fault) {
+			return spec.Metadata, "", nil // Open says why
+		} else if err != nil {
+			return nil, "", err
+		}
+		return spec.Metadata, string(n.text.MIL), n.blobs.Close()
+	case spec.Program == nil:
 		return spec.Metadata, "", nil
 	}
 	if err := mil.Layout(s.name, spec.Program); err != nil {

@@ -289,13 +289,12 @@ func form(num protowire.Number, model string) string {
 	return string(protowire.AppendString(protowire.AppendTag(b, num, protowire.BytesType), model))
 }
 
-// TestOtherFormsOfModelsAreRefused opens models that are not ML programs.
+// TestOtherFormsOfModelsAreRefused opens models that are neither ML programs nor neural networks.
 func TestOtherFormsOfModelsAreRefused(t *testing.T) {
 	for num, want := range map[protowire.Number]string{
-		500: `the older form of Core ML model, whose layers are not a MIL program; only ML programs (mlProgram) are ` +
-			`read; convert the original model to an ML program`,
-		403: "neural network classifier",
-		302: "a model of the form treeEnsembleRegressor",
+		302: "a model of the form treeEnsembleRegressor; only ML programs (mlProgram) and neural networks are read; " +
+			"convert the original model to an ML program",
+		404: "a model of the form kNearestNeighborsClassifier",
 	} {
 		name := filepath.Join(t.TempDir(), "m.mlmodel")
 		write(t, name, form(num, string(make([]byte, 100))))

@@ -14,6 +14,15 @@ type Program struct {
 	Files     []string   // file names, indexed by Pos.File
 }
 
+// SourceForm is the key of BuildInfo whose value is the form of the model, if it is one in which every number is fp32
+// and that is not a choice: Core ML computes such models in fp16 on hardware that does.
+const SourceForm = "zinc-source-form"
+
+// Untyped reports whether the program comes from a model of a form that has no choice of types.
+func (p *Program) Untyped() bool {
+	return slices.ContainsFunc(p.BuildInfo, func(kv KeyValue) bool { return kv.Key == SourceForm })
+}
+
 // KeyValue is one entry of an ordered dictionary of strings.
 type KeyValue struct{ Key, Value string }
 

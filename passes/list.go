@@ -88,6 +88,18 @@ const (
 	PrecisionFP16     = "fp16"     // the engine computes them in fp16
 )
 
+// PrecisionOf returns the precision in which a program is compiled, for the one that the options state: a program that
+// declares no types is computed in fp16.
+func PrecisionOf(stated string, p *ir.Program) string {
+	switch {
+	case stated == PrecisionFP16 || p.Untyped():
+		return PrecisionFP16
+	case stated == "":
+		return PrecisionDeclared
+	}
+	return stated
+}
+
 // Options control a run.
 type Options struct {
 	Target    *target.Table

@@ -2,6 +2,7 @@ package coreml
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -111,6 +112,10 @@ type chain struct {
 // Forecast forecasts where the framework runs the operations of a function. It does not change the program. Constants,
 // and what is computed from constants alone, run nowhere.
 func Forecast(ctx context.Context, p *ir.Program, o Options) (*Plan, error) {
+	if p.Untyped() {
+		return nil, errors.New("there is no forecast for neural networks: the rules are those for ML programs, " +
+			"and Core ML places networks by others; write the network as an ML program for one")
+	}
 	if o.Rules == nil {
 		o.Rules = Default()
 	}

@@ -62,8 +62,13 @@ func MIL(w io.Writer, path string, stdin *regularfile.Input) error {
 			return err
 		}
 		if info.IsDir() || strings.EqualFold(filepath.Ext(path), ".mlmodel") {
-			if _, text, err = frontend.Describe(path); err != nil {
+			var m *frontend.Metadata
+			if m, text, err = frontend.Describe(path); err != nil {
 				return err
+			}
+			if text == "" && m != nil && !m.IsCompiled() {
+				_, err := frontend.Open(path, frontend.Options{})
+				return err // why it has no text
 			}
 			name = filepath.Join(path, frontend.TextName)
 		}

@@ -97,7 +97,8 @@ func resizes(f *ir.Func) []resize {
 // list reports whether a constant is a short list of integers, as the arguments
 // are that say axes and shapes. Its length is that of no tensor.
 func list(c *ir.Const) bool {
-	return c.Type.Kind == ir.Tensor && c.Type.DType == ir.Int32 && len(c.Type.Shape) == 1 && c.Elems() <= unbuild.MaxInline
+	return c.Type.Kind == ir.Tensor && c.Type.DType == ir.Int32 && len(c.Type.Shape) == 1 &&
+		c.Elems() <= unbuild.MaxInline
 }
 
 // targets returns the extents below d to try, ascending.

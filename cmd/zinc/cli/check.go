@@ -346,7 +346,7 @@ func (c *checkCommand) place(ctx context.Context, f *compileFlags, path string, 
 		source = ir.CloneProgram(m.Program)
 	}
 	others := reported.Find(m.Program, reported.Options{
-		FP16: f.precision == passes.PrecisionFP16, Records: o.Target.TD != 0,
+		FP16: passes.PrecisionOf(f.precision, m.Program) == passes.PrecisionFP16, Records: o.Target.TD != 0,
 	})
 	var states *decoder.Source
 	var placed *[]*compile.Function

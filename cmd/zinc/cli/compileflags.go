@@ -70,7 +70,8 @@ func (c *compileFlags) form(f *pflag.FlagSet) {
 	f.VarP(targetFlag{&c.target}, "target", "t", "hardware `TARGET`: "+strings.Join(target.Compiled(), ", ")+
 		chipsToo)
 	f.Var(newChoice(&c.precision, passes.PrecisionDeclared, passes.PrecisionFP16), "precision",
-		"fp32 operations: declared keeps them on the CPU, fp16 computes them in fp16 on the engine")
+		"fp32 operations: declared keeps them on the CPU, but those of neural networks, which declare no types; fp16 "+
+			"computes them in fp16 on the engine")
 	f.Var(newChoice(&c.place, passes.PlaceAuto, passes.PlaceCompute, passes.PlaceEngine), "place",
 		"which operations that the engine can run stay on the CPU: auto, those estimated to be faster there; compute, "+
 			"those that only move data; engine, none")

@@ -36,7 +36,8 @@ func newConvert(e *env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "convert MODEL OUTPUT",
 		Short: "Write a model as a package, a compiled model or MIL text",
-		Long: `Convert writes MODEL, an ML program, in the form that the end of OUTPUT names:
+		Long: `Convert writes MODEL, an ML program or a neural network, in the form that the end of OUTPUT
+names:
 
   .mlpackage  a model package: the specification, the weights and a manifest
   .mlmodelc   a compiled model: the text, the weights and what describes them, byte for byte
@@ -46,14 +47,16 @@ func newConvert(e *env) *cobra.Command {
 
 The program is the same in all of them, statement by statement and value by value. Weight
 files are copied. A package that is written from a text describes its inputs and outputs
-by their types, or by the metadata.json beside the text. What a form cannot represent is
-refused: pipelines, older forms of models and, for .mlmodelc, classifiers and regressors.
+by their types, or by the metadata.json beside the text. A neural network is written as the
+ML program that computes the same. What a form cannot represent is refused: pipelines, other
+forms of models and, for .mlmodelc, classifiers and regressors.
 
 A compiled model names zinc in its buildInfo. --build-info sets other names, as in
 {"coremlc-version": "3500.32.1", "coremlc-component-MIL": "3500.14.1"}.`,
 		Example: `  zinc convert model.mlpackage model.mlmodelc
   zinc convert model.mlmodelc model.mlpackage
   zinc convert model.mlpackage text/model.mil
+  zinc convert old.mlmodel new.mlpackage
   zinc convert edited.mil edited.mlpackage --dry-run`,
 		GroupID: groupChange,
 		Args:    operands(2, 2, "a MODEL and an OUTPUT"),

@@ -326,7 +326,7 @@ func (c *lintCommand) lint(ctx context.Context, f *compileFlags, path string, fi
 	}
 	if first {
 		r.Reported = reported.Find(m.Program, reported.Options{
-			Ranges: ranges, FP16: f.precision == passes.PrecisionFP16,
+			Ranges: ranges, FP16: passes.PrecisionOf(f.precision, m.Program) == passes.PrecisionFP16,
 		})
 	}
 	o := lint.Options{

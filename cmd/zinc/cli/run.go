@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -513,7 +514,7 @@ func (e *env) isPair(path string) (bool, error) {
 		if err != nil {
 			return false, err
 		}
-		if info.IsDir() {
+		if info.IsDir() || strings.EqualFold(filepath.Ext(path), ".mlmodel") {
 			return false, nil
 		}
 	}

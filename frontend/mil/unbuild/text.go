@@ -186,6 +186,10 @@ func (w *texter) block(b *ir.Block) *mil.Block {
 func (w *texter) stmts(b *ir.Block, out *mil.Block, scope *[]*ir.Value) {
 	for _, op := range b.Ops {
 		s := &mil.Stmt{Op: op.Def.Name, Results: w.params(op.Results)}
+		if op.Is(ir.OpClassify) { // a text has the probabilities by class, which the program has as a tensor
+			key := w.scalar(op.Results[0].Type.DType.String())
+			s.Results[1].Type = &mil.Type{Kind: mil.DictType, Args: []*mil.Type{key, w.scalar(ir.FP32.String())}}
+		}
 		var given []ir.ParamName
 		for i, vs := range op.Args {
 			if vs == nil {
@@ -325,6 +329,11 @@ func (w *texter) literal(c *ir.Const) mil.Value {
 		shape = append(shape, int(d))
 	}
 	d := c.Type.DType
+	if c.Type.Kind == ir.List {
+		flat := *c
+		flat.Type = ir.TensorOf(d, dims...)
+		c = &flat
+	}
 	switch {
 	case c.Type.Kind == ir.State || d == ir.FP8E4M3 || d == ir.FP8E5M2:
 		return nil
