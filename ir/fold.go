@@ -62,6 +62,8 @@ func AssumedWeight(op *Op) *Const {
 		if entry, n := codebook(op); n > 0 {
 			c.Packing = newPacking(entry, of(entry, int(entry.Bytes(n))))
 		}
+	} else if s, a := byteScales(op); s != nil {
+		c.scaled(of(t.DType, int(s.Type.WithDType(t.DType).Bytes())), a)
 	} else if op.Arg(ParamScale) == nil || op.Arg(ParamScale).Type.Elems() == 1 {
 		c.PackedBy(packedOperand(op), func(entries *Const) *Const {
 			e := &Const{Type: entries.Type.WithDType(t.DType)}

@@ -37,6 +37,10 @@ func foldAffine(op *Op) ([]*Const, error) {
 		}
 	})
 	out := &Const{Type: t, Data: data}
+	if s, a := byteScales(op); s != nil {
+		out.scaled(s.Data, a)
+		return []*Const{out}, nil
+	}
 	return []*Const{out.PackedBy(q, func(entries *Const) *Const {
 		if scale.Elems() != 1 || zero.Elems() != 1 {
 			return nil
@@ -49,6 +53,40 @@ func foldAffine(op *Op) ([]*Const, error) {
 		}
 		return e
 	})}, nil
+}
+
+// byteScales returns the scales of a weight of signed bytes without offsets, one or one for each index along an axis;
+// nil for another weight.
+func byteScales(op *Op) (scale *Const, axis int) {
+	data, offset := op.Arg(ParamData), op.Arg(ParamOffset)
+	if op.Is(OpConstexprAffineDequantize) {
+		data, offset = op.Arg(ParamQuantizedData), op.Arg(ParamZeroPoint)
+		axis, _ = AxisAttr(op, ParamAxis, max(data.Type.Rank(), 1)) // Infer has checked it
+	}
+	if data == nil || data.Type.DType != Int8 {
+		return nil, 0
+	}
+	if offset != nil && offset.Const.Assumed == nil {
+		for i := range offset.Const.Elems() {
+			if offset.Const.Float(i) != 0 {
+				return nil, 0
+			}
+		}
+	}
+	scale = op.Arg(ParamScale).Const
+	if op.Is(OpConstexprAffineDequantize) {
+		return scale, axis
+	}
+	cut := 0 // dimensions with several scales
+	for i, n := range scale.Type.Shape {
+		if n > 1 {
+			axis = i
+			if cut++; cut > 1 || n != data.Type.Shape[i] {
+				return nil, 0
+			}
+		}
+	}
+	return scale, axis
 }
 
 func foldConstexprCast(op *Op) ([]*Const, error) {
@@ -154,7 +192,11 @@ func foldSparse(op *Op) ([]*Const, error) {
 	if err := checkOnes(op, mask, t.Elems(), ParamMask, ParamNonzeroData); err != nil {
 		return nil, err
 	}
-	return folded(t, scatterOnes(t, mask.Data, nz))
+	cs, err := folded(t, scatterOnes(t, mask.Data, nz))
+	if err == nil {
+		cs[0].PackedSparse()
+	}
+	return cs, err
 }
 
 // scatterOnes writes the values to the positions of the mask's set bits.
@@ -273,6 +315,10 @@ func foldBlockwise(op *Op) ([]*Const, error) {
 func scaled(op *Op, t Type, x *Const) *Const {
 	out := &Const{Type: t, Data: make([]byte, t.Bytes())}
 	scaleBlocks(op, t, out.Data, reader(x))
+	if s, a := byteScales(op); s != nil && op.Arg(ParamData).Const == x {
+		out.scaled(s.Data, a)
+		return out
+	}
 	return out.PackedBy(x, func(entries *Const) *Const {
 		if op.Arg(ParamScale).Type.Elems() != 1 {
 			return nil

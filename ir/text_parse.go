@@ -72,9 +72,15 @@ type (
 		Blob *textBlob `parser:"(  'blob' @@"`
 		Hex  *string   `parser:" | 'hex' @String"`
 		List *textList `parser:" | @@ )"`
-		Book *string   `parser:"('palette' @String)?"`
+		Pack *textPack `parser:"@@?"`
 		From string    `parser:"('from' @String)?"`
 		Loc  *textLoc  `parser:"@@?"`
+	}
+	textPack struct {
+		Book   *string `parser:"  'palette' @String"`
+		Sparse bool    `parser:"| @'sparse'"`
+		Axis   *string `parser:"| 'int8' @Number"`
+		Scales string  `parser:"    @String"`
 	}
 	textBlob struct {
 		At   string `parser:"'(' @Number"`

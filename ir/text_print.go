@@ -247,7 +247,14 @@ func (p *printer) constant(v *Value) {
 		p.put(`"`)
 	}
 	if c.Packing != nil && c.Assumed == nil && (p.data == nil || !p.data.Plain) {
-		p.put(` palette "`, hex.EncodeToString(c.Packing.Codebook), `"`)
+		switch k := c.Packing; {
+		case k.Zeros > 0:
+			p.put(" sparse")
+		case k.Scales != nil:
+			p.put(" int8 ", strconv.Itoa(k.Axis), ` "`, hex.EncodeToString(k.Scales), `"`)
+		default:
+			p.put(` palette "`, hex.EncodeToString(k.Codebook), `"`)
+		}
 	}
 	if c.Blob != "" {
 		p.put(" from ", strconv.Quote(c.Blob))

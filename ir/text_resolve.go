@@ -227,23 +227,46 @@ func (r *resolver) constant(t *textConst) {
 	if int64(len(c.Data)) != want {
 		fail(t.Pos, "constant of type %s needs %d bytes, has %d", ct, want, len(c.Data))
 	}
-	if t.Book != nil {
-		r.palette(t, c, *t.Book)
+	if t.Pack != nil {
+		r.packing(t, c)
 	}
 }
 
-// palette gives a constant the codebook that the text has.
-func (r *resolver) palette(t *textConst, c *Const, text string) {
-	b, err := hex.DecodeString(text)
-	if err != nil {
-		fail(t.Pos, "invalid hexadecimal bytes: %v", err)
+// packing gives a constant the packing that the text has.
+func (r *resolver) packing(t *textConst, c *Const) {
+	p := t.Pack
+	bytesOf := func(text string) []byte {
+		b, err := hex.DecodeString(text)
+		if err != nil {
+			fail(t.Pos, "invalid hexadecimal bytes: %v", err)
+		}
+		return b
 	}
-	if c.Packing = newPacking(c.Type.DType, b); c.Packing == nil {
-		fail(t.Pos, "a codebook of %d bytes: want 2^n elements of %s, n from 1 to %d", len(b), c.Type.DType,
-			maxIndexBits)
-	}
-	if !c.Packing.packs(c) {
-		fail(t.Pos, "a value of the constant is not in its codebook")
+	size := max(c.Type.DType.Bits()/8, 1)
+	switch {
+	case p.Sparse:
+		if c.PackedSparse(); c.Packing == nil {
+			fail(t.Pos, "a sparse constant of type %s without zeros", c.Type)
+		}
+	case p.Axis != nil:
+		scales, axis := bytesOf(p.Scales), integer(t.Pos, *p.Axis)
+		n := len(scales) / size
+		if !c.Type.DType.IsFloat() || n == 0 || n*size != len(scales) || n > 1 && (axis < 0 ||
+			axis >= int64(c.Type.Rank()) || c.Type.Shape[axis] != int64(n)) || n == 1 && axis != 0 {
+			fail(t.Pos, "%d bytes of scales along dimension %d of type %s", len(scales), axis, c.Type)
+		}
+		if c.Packing = (&Packing{Scales: scales, Axis: int(axis)}); !c.Packing.packs(c) {
+			fail(t.Pos, "a value of the constant is not a byte times its scale")
+		}
+	default:
+		b := bytesOf(*p.Book)
+		if c.Packing = newPacking(c.Type.DType, b); c.Packing == nil {
+			fail(t.Pos, "a codebook of %d bytes: want 2^n elements of %s, n from 1 to %d", len(b), c.Type.DType,
+				maxIndexBits)
+		}
+		if !c.Packing.packs(c) {
+			fail(t.Pos, "a value of the constant is not in its codebook")
+		}
 	}
 }
 
