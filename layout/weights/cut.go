@@ -81,11 +81,16 @@ func CutSkipping(k *Kernel, pixels int) ([]Slice, error) {
 
 // skippingBytes is the largest size of the zero-skipping form of a number of outputs of one core.
 func (k *Kernel) skippingBytes(outputs int) int {
-	cells := 4 * ((k.KH + 1) / 2) * ((k.KW + 1) / 2)
-	masks := (k.In/k.Groups*cells*max(outputs, skipSlotsLarge) + 7) / 8
-	n := 3*((outputs+capLarge-1)/capLarge) + masks + 2*k.Red()*outputs
+	n := k.bodyBytes(outputs, 4*((k.KH+1)/2)*((k.KW+1)/2), skipSlotsLarge)
 	if k.Bias != nil {
 		n += 2 * outputs
 	}
 	return align(n)
+}
+
+// bodyBytes is the size of zero-skipping bodies of outputs of one core, with cells of at least some lane slots, if no
+// coefficient is zero.
+func (k *Kernel) bodyBytes(outputs, cells, slots int) int {
+	masks := (k.In/k.Groups*cells*max(outputs, slots) + 15) / 16 * 2
+	return 3*((outputs+capLarge-1)/capLarge) + masks + 2*k.Red()*outputs
 }

@@ -119,9 +119,12 @@ func (p *Plan) Layout(k *Kernel) []Repeat {
 	if err != nil {
 		return nil
 	}
-	bias := 0
+	bias, scale := 0, 0
 	if k.Bias != nil {
 		bias = 2
+	}
+	if k.Scales != nil {
+		scale = 2
 	}
 	values := Values
 	if k.Book != nil {
@@ -143,7 +146,7 @@ func (p *Plan) Layout(k *Kernel) []Repeat {
 		if p.Form == Depthwise {
 			n, one := (p.Out-c-1)/p.Cores+1, k.PlaneBytes(1)
 			l.runs(1, part...)
-			l.runs(n, run1(Bias, bias), run1(values, one-bias))
+			l.runs(n, run1(Scale, scale), run1(Bias, bias), run1(values, one-bias-scale))
 			l.runs(1, run1(Padding, size-n*one))
 			continue
 		}
@@ -152,7 +155,8 @@ func (p *Plan) Layout(k *Kernel) []Repeat {
 		for _, g := range p.Groups {
 			if c < g.Live {
 				all := k.PlaneBytes(g.Lanes)
-				plane = append(plane, run1(Bias, bias*g.Lanes), run1(values, all-bias*g.Lanes))
+				plane = append(plane, run1(Scale, scale*g.Lanes), run1(Bias, bias*g.Lanes),
+					run1(values, all-(bias+scale)*g.Lanes))
 				n += all
 			}
 		}

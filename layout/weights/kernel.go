@@ -34,7 +34,15 @@ type Kernel struct {
 	Table *Table
 	// Book has the values of a kernel that is stored as indices of them, or is nil.
 	Book Palette
+	// Sparse says that the kernel is stored without its zeros; its stride is 1.
+	Sparse bool
+	// Scales contains one fp16 per output of a kernel that is stored as signed bytes, whose products with the scale of
+	// their output, rounded, are its values; or it is nil.
+	Scales []uint16
 }
+
+// Streams reports whether the kernel is stored in a compressed form, whose bytes the engine expands as it reads them.
+func (k *Kernel) Streams() bool { return k.Book != nil || k.Sparse || k.Scales != nil }
 
 // ShiftKernel returns the channelwise kernel with a single 1.0 at tap (y, x) of a window of kh by kw, which moves an
 // image of the given number of channels.
@@ -49,11 +57,17 @@ func ShiftKernel(channels, kh, kw, y, x int) *Kernel {
 // Red is the length of one output's reduction: In/Groups*KH*KW.
 func (k *Kernel) Red() int { return k.In / k.Groups * k.KH * k.KW }
 
-// PlaneBytes is the size of the coefficients and biases of outputs of one core in one output channel group.
+// PlaneBytes is the size of the coefficients, scales and biases of outputs of one core in one output channel group; of
+// a sparse kernel, the most that outputs can have.
 func (k *Kernel) PlaneBytes(outputs int) int {
 	n := 2 * outputs * k.Red()
-	if k.Book != nil {
+	switch {
+	case k.Book != nil:
 		n = (outputs*k.Red()*k.Book.Bits() + 7) / 8
+	case k.Scales != nil:
+		n = 2*outputs + outputs*k.Red()
+	case k.Sparse:
+		n = k.bodyBytes(outputs, k.KH*k.KW, skipSlotsSmall)
 	}
 	if k.Bias != nil {
 		n += 2 * outputs
@@ -80,10 +94,9 @@ func (k *Kernel) lead() (b []byte) {
 	return append(b, k.Book.lead()...)
 }
 
-// Cut is the function Cut for the kernel, whose coefficients stream if they are indices: stream is the limit of
-// CutStreamed.
+// Cut is the function Cut for the kernel, which streams if it is compressed: stream is the limit of CutStreamed.
 func (k *Kernel) Cut(pixels int, stream int64) ([]Slice, error) {
-	if k.Book != nil {
+	if k.Streams() {
 		return CutStreamed(k, stream)
 	}
 	return Cut(k.Out, k.Red(), k.Bias != nil, pixels)
@@ -136,6 +149,10 @@ func (k *Kernel) Check() error {
 	}
 	if err := k.Book.check(); err != nil {
 		return err
+	}
+	if k.Scales != nil && len(k.Scales) != k.Out {
+		return fmt.Errorf("weights: kernel field Scales has %d values, want %d (one per output) or none", len(k.Scales),
+			k.Out)
 	}
 	if k.Bias != nil && len(k.Bias) != k.Out {
 		return fmt.Errorf("weights: kernel field Bias has %d values, want %d (one per output) or none", len(k.Bias),

@@ -14,11 +14,12 @@ import (
 // Pack writes the parts of one task into dst, which must have exactly Size bytes: parts in core order, each
 //
 //	[table, 128 bytes] [codebook] then per output channel group
-//	[lanes fp16 biases] red rows of lanes fp16 weights
+//	[lanes fp16 scales] [lanes fp16 biases] red rows of lanes fp16 weights
 //
-// where row r, lane l is W[First+Start+c*lanes+l][r], or the index of that value in the codebook. A grouped form has
-// the same plane once per conv group, each padded; a depthwise form has [bias] and taps channel after channel. workers
-// is the number of goroutines, 0 for one per processor; the bytes do not depend on it.
+// where row r, lane l is W[First+Start+c*lanes+l][r], or the index of that value in the codebook, or the byte that is
+// multiplied with the scale. A grouped form has the same plane once per conv group, each padded; a depthwise form has
+// [scale] [bias] and taps channel after channel. workers is the number of goroutines, 0 for one per processor; the
+// bytes do not depend on it.
 func (p *Plan) Pack(dst []byte, k *Kernel, workers int) error {
 	sizes, err := p.PartSizes(k)
 	if err != nil {
@@ -49,7 +50,9 @@ type job struct {
 	bias []uint16
 	lead []byte  // all of a stretch before the coefficients
 	book Palette // of coefficients that are stored as indices
-	red  int
+	// scales are of coefficients that are stored as bytes, one for each row.
+	scales []uint16
+	red    int
 	// lanes is the number of rows side by side; a depthwise job has lanes 0
 	// and takes every step-th row in turn instead.
 	lanes, step int
@@ -83,6 +86,9 @@ func (p *Plan) coreJobs(k *Kernel, c, size int, yield func(job) bool) bool {
 		if k.Bias != nil {
 			j.bias = k.Bias[first : p.First+p.Out]
 		}
+		if k.Scales != nil {
+			j.scales = k.Scales[first : p.First+p.Out]
+		}
 		return yield(j)
 	}
 	per := p.Out / p.ConvGroups
@@ -97,6 +103,9 @@ func (p *Plan) coreJobs(k *Kernel, c, size int, yield func(job) bool) bool {
 			j.size = k.PlaneBytes(g.Lanes)
 			if k.Bias != nil {
 				j.bias = k.Bias[first : first+g.Lanes]
+			}
+			if k.Scales != nil {
+				j.scales = k.Scales[first : first+g.Lanes]
 			}
 			if i == len(p.Groups)-1 || c >= p.Groups[i+1].Live {
 				j.size = left // the last group of the plane owns the padding
@@ -144,8 +153,8 @@ func (j *job) do(d []byte) {
 		copy(d, j.lead)
 		return
 	}
-	if j.book != nil && j.lanes == 0 {
-		j.indexedChannels(d)
+	if j.lanes == 0 && (j.book != nil || j.scales != nil) {
+		j.compressedChannels(d)
 		return
 	}
 	if j.lanes == 0 {
@@ -161,12 +170,18 @@ func (j *job) do(d []byte) {
 		clear(d)
 		return
 	}
-	for _, b := range j.bias {
-		binary.LittleEndian.PutUint16(d, b)
-		d = d[2:]
+	for _, row := range [][]uint16{j.scales, j.bias} {
+		for _, v := range row {
+			binary.LittleEndian.PutUint16(d, v)
+			d = d[2:]
+		}
 	}
-	if j.book != nil {
+	switch {
+	case j.book != nil:
 		j.indexed(d)
+		return
+	case j.scales != nil:
+		j.octets(d)
 		return
 	}
 	if j.lanes == 1 && j.stride == 0 {

@@ -111,8 +111,8 @@ func CutStreamed(k *Kernel, limit int64) ([]Slice, error) {
 		per = max(per/2&^1, 1)
 	}
 	if part(per) > most {
-		return nil, fmt.Errorf("weights: one output takes %d bytes of %d-bit indices, more than the %d that one core "+
-			"streams for a task; split the reduction", part(1), k.Book.Bits(), most)
+		return nil, fmt.Errorf("weights: one output takes %d compressed bytes, more than the %d that one core "+
+			"streams for a task; split the reduction", part(1), most)
 	}
 	var ss []Slice
 	for first := 0; first < k.Out; first += MaxCores * per {
@@ -121,17 +121,55 @@ func CutStreamed(k *Kernel, limit int64) ([]Slice, error) {
 	return ss, nil
 }
 
-// indexedChannels fills d with every step-th channel: its bias and the indices of its taps.
-func (j *job) indexedChannels(d []byte) {
+// compressedChannels fills d with every step-th channel: its scale, its bias and the indices or bytes of its taps.
+func (j *job) compressedChannels(d []byte) {
 	clear(d)
 	row := 2 * j.red
-	size := (j.red*j.book.Bits() + 7) / 8
+	book, size := j.book, (j.red*j.book.Bits()+7)/8
+	if j.scales != nil {
+		size = j.red
+	}
 	for r := 0; r*row < len(j.rows); r += j.step {
+		if j.scales != nil {
+			book = bytesTimes(j.scales[r])
+			binary.LittleEndian.PutUint16(d, j.scales[r])
+			d = d[2:]
+		}
 		if j.bias != nil {
 			binary.LittleEndian.PutUint16(d, j.bias[r])
 			d = d[2:]
 		}
-		j.book.index(d[:size], j.rows[r*row:][:row])
+		book.index(d[:size], j.rows[r*row:][:row])
 		d = d[size:]
 	}
+}
+
+// bytesTimes returns the products of each byte with a scale, rounded: entry b is of int8(b), so that an index is the
+// byte.
+func bytesTimes(scale uint16) Palette {
+	book := make(Palette, 256)
+	s := FromFP16(scale)
+	for b := range book {
+		book[b] = ToFP16(float64(int8(b)) * s)
+	}
+	return book
+}
+
+// octets fills d with the bytes of a plane: of lanes rows, side by side.
+func (j *job) octets(d []byte) {
+	row := make([]byte, 2*j.red)
+	one := make([]byte, j.red)
+	for l := range j.lanes {
+		values := row
+		if j.stride > 0 {
+			gather(row, j.rows[2*l:], 1, j.red, j.stride)
+		} else {
+			values = j.rows[2*l*j.red:][:2*j.red]
+		}
+		bytesTimes(j.scales[l]).index(one, values)
+		for k, b := range one {
+			d[k*j.lanes+l] = b
+		}
+	}
+	clear(d[j.lanes*j.red:])
 }

@@ -2,7 +2,6 @@ package weights
 
 import (
 	"encoding/binary"
-	"errors"
 	"fmt"
 )
 
@@ -16,8 +15,9 @@ const (
 // maxSkipBody is the largest value of the 24-bit length in front of a body.
 const maxSkipBody = 1<<24 - 1
 
-// PackSkipping packs a stride 2 kernel in the zero-skipping form and returns the parts in core order with their sizes,
-// which depend on the values. smallOutput says the output is at most 8x8 pixels.
+// PackSkipping packs a kernel of stride 2, or a sparse one of stride 1 (modelled), in the zero-skipping form and returns
+// the parts in core order with their sizes, which depend on the values. smallOutput says that the task works on a small
+// image as a whole.
 //
 // There is one body per core and output channel group (dense), per core and conv group (grouped), or per channel
 // (depthwise):
@@ -26,14 +26,18 @@ const maxSkipBody = 1<<24 - 1
 //
 // Slots run over input channel; stride phase (py, px) in (0,0) (0,1) (1,0) (1,1); cell (y, x) of the ceil(KH/2) by
 // ceil(KW/2) grid in raster order; lane. A slot is W[out][ci][2y+py][2x+px], or nothing where that tap or lane does not
-// exist. Eight slots make one mask byte, lowest bit first, over the whole body; zeros of either sign are left out. With
+// exist. A sparse kernel has one phase, whose cells are the taps. Eight slots make one mask byte, lowest bit first, over the whole body; zeros of either sign are left out. With
 // WideMasks sixteen slots make one mask (recorded on h14).
 // Bodies are padded to Granule per core (dense, depthwise) or per conv group (grouped).
 //
 // Recorded with one output channel group only; several follow one another inside the part (modelled), as does a fused
 // table ahead of them.
 func (p *Plan) PackSkipping(k *Kernel, smallOutput bool) ([]byte, [MaxCores]int, error) {
-	return p.packBodies(k, &body{sy: 2, sx: 2, slots: skipSlots(smallOutput), word: p.maskBytes()}, nil)
+	step := 2
+	if k.Sparse {
+		step = 1
+	}
+	return p.packBodies(k, &body{sy: step, sx: step, slots: skipSlots(smallOutput), word: p.maskBytes()}, nil)
 }
 
 // PackMasks packs a stride 1 kernel of zeros and one other value v: the zero-skipping form with a codebook of one-bit
@@ -71,9 +75,6 @@ func (p *Plan) packBodies(k *Kernel, form *body, book []byte) ([]byte, [MaxCores
 	var sizes [MaxCores]int
 	if err := p.check(k); err != nil {
 		return nil, sizes, err
-	}
-	if k.Transposed {
-		return nil, sizes, errors.New("weights: a transposed kernel has no zero-skipping form")
 	}
 	var out []byte
 	var err error
@@ -148,7 +149,10 @@ func (f *body) append(b []byte, k *Kernel, first, lanes int) ([]byte, error) {
 	head := len(b)
 	b = append(b, 0, 0, 0)
 	taps := k.KH * k.KW
-	row := 2 * k.Red()
+	row, input := k.Red(), taps
+	if k.Transposed {
+		row, input = 1, k.Out
+	}
 	mask, bit := -1, 8*f.word
 	for ci := range k.In / k.Groups {
 		for phase := range f.sy * f.sx {
@@ -160,7 +164,7 @@ func (f *body) append(b []byte, k *Kernel, first, lanes int) ([]byte, error) {
 							b = append(b, make([]byte, f.word)...)
 						}
 						if l < lanes && y < k.KH && x < k.KW {
-							at := (first+l)*row + 2*(ci*taps+y*k.KW+x)
+							at := 2 * ((first+l)*row + ci*input + y*k.KW + x)
 							if v := binary.LittleEndian.Uint16(k.W[at:]); v&0x7fff != 0 {
 								b[mask+bit/8] |= 1 << (bit % 8)
 								if !f.masks {
