@@ -85,6 +85,7 @@ type reader[T, R any] struct {
 	bias  bool
 	skip  bool
 	octet bool // weights are signed bytes
+	scale bool // of those, the products with the scale of their output, which are before the biases
 	bits  int  // of a codebook index, 0 without a codebook
 	mask  bool // zero-skipping: the weights follow from the masks alone
 	slots int  // least lane slots of a zero-skipping cell
@@ -106,7 +107,7 @@ func (x *exec[T, R]) kernel(g *geometry) (*kernel[T], error) {
 		*r = reader[T, R]{blocks: r.blocks[:0]}
 	}()
 	*r = reader[T, R]{x: x, g: g, cores: 1 << t.Get(td.ActiveNE), out: &x.coefficients, bias: t.On(td.NEBias),
-		skip: t.On(td.SparseFmt), octet: td.KernelFormat(t.Get(td.KernelFmt)) == td.KernelInt8, slots: 2,
+		skip: t.On(td.SparseFmt), octet: td.KernelFormat(t.Get(td.KernelFmt)) == td.KernelInt8, slots: 2, scale: t.On(td.PostScaleMode),
 		cap: 1 << t.Get(td.OCGSize), wide: x.num.values(true), blocks: r.blocks,
 		perGroup: int64(t.Get(td.KernelGroup)), perBlock: int64(t.Get(td.KernelBlock))}
 	if t.On(td.SmallSource) {
@@ -136,6 +137,9 @@ func (x *exec[T, R]) kernel(g *geometry) (*kernel[T], error) {
 	}
 	if err := r.codebooks(); err != nil {
 		return nil, err
+	}
+	if r.scale && (!r.octet || r.skip || r.bits > 0 || g.paired || r.perBlock > 0) {
+		return nil, badField(t, td.PostScaleMode, "scales are known of coefficients that are signed bytes (KernelFmt 1)")
 	}
 	return r.out, r.planes(total)
 }
@@ -355,6 +359,28 @@ func (r *reader[T, R]) pieces(j int) error {
 	return nil
 }
 
+// scales reads the fp16 scales of consecutive outputs, nil without scales.
+func (r *reader[T, R]) scales(p *part[T], lanes int) ([]uint16, error) {
+	if !r.scale {
+		return nil, nil
+	}
+	b, err := p.bytes(2 * lanes)
+	out := make([]uint16, len(b)/2)
+	for i := range out {
+		out[i] = binary.LittleEndian.Uint16(b[2*i:])
+	}
+	return out, err
+}
+
+// bytesTimes returns the weight that each byte stands for: the byte times the scale, rounded to fp16 (modelled).
+func (r *reader[T, R]) bytesTimes(scale uint16) *[256]T {
+	each := new([256]T)
+	for b := range each {
+		each[b] = r.wide[port.Narrow(float32(int8(b))*port.Widen(scale))]
+	}
+	return each
+}
+
 // biases reads the fp16 biases of consecutive outputs.
 func (r *reader[T, R]) biases(p *part[T], first, lanes int) error {
 	if !r.bias {
@@ -370,16 +396,34 @@ func (r *reader[T, R]) biases(p *part[T], first, lanes int) error {
 
 // plane reads the coefficients of consecutive outputs of one core.
 func (r *reader[T, R]) plane(p *part[T], first, lanes int) error {
+	scales, err := r.scales(p, lanes)
+	if err != nil {
+		return err
+	}
 	if err := r.biases(p, first, lanes); err != nil {
 		return err
 	}
-	if r.skip {
-		return r.skipping(p, first, lanes, r.g.in[axC])
-	}
-	if r.octet {
-		return badField(r.x.t, td.KernelFmt, "int8 coefficients are known of channelwise kernels")
-	}
 	red := r.g.red
+	switch {
+	case r.skip:
+		return r.skipping(p, first, lanes, r.g.in[axC])
+	case r.scale:
+		b, err := p.bytes(lanes * red)
+		if err != nil {
+			return err
+		}
+		for l := range lanes {
+			each := r.bytesTimes(scales[l])
+			row := r.out.w[(first+l)*red:][:red]
+			for k := range row {
+				row[k] = each[b[k*lanes+l]]
+			}
+		}
+		return nil
+	case r.octet:
+		return badField(r.x.t, td.KernelFmt,
+			"int8 coefficients are known of channelwise kernels, or with scales (PostScaleMode)")
+	}
 	if r.bits > 0 {
 		return r.indexed(p, first, lanes)
 	}
@@ -443,10 +487,22 @@ func (r *reader[T, R]) depthwise() error {
 		if err != nil {
 			return err
 		}
+		scales, err := r.scales(p, 1)
+		if err != nil {
+			return err
+		}
 		if err := r.biases(p, ch, 1); err != nil {
 			return err
 		}
 		switch {
+		case r.scale:
+			var b []byte
+			if b, err = p.bytes(r.g.red); err == nil {
+				each := r.bytesTimes(scales[0])
+				for k := range b {
+					r.out.w[ch*r.g.red+k] = each[b[k]]
+				}
+			}
 		case r.skip:
 			err = r.skipping(p, ch, 1, 1)
 		case r.bits > 0:

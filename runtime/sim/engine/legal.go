@@ -11,10 +11,11 @@ type rule struct {
 	why   string
 }
 
-func planarTask(t *td.Task) bool { return t.Get(td.PlanarType) != 0 }
-func neuralTask(t *td.Task) bool { return t.Get(td.PlanarType) == 0 }
-func twoSources(t *td.Task) bool { return planarTask(t) && t.On(td.PETwo) }
-func withKernel(t *td.Task) bool { return neuralTask(t) && t.Get(td.NEOp) == 0 }
+func planarTask(t *td.Task) bool    { return t.Get(td.PlanarType) != 0 }
+func neuralTask(t *td.Task) bool    { return t.Get(td.PlanarType) == 0 }
+func twoSources(t *td.Task) bool    { return planarTask(t) && t.On(td.PETwo) }
+func withKernel(t *td.Task) bool    { return neuralTask(t) && t.Get(td.NEOp) == 0 }
+func withoutKernel(t *td.Task) bool { return neuralTask(t) && t.Get(td.NEOp) != 0 }
 func on(f td.Field) func(*td.Task) bool {
 	return func(t *td.Task) bool { return t.On(f) }
 }
@@ -85,7 +86,7 @@ var rules = []rule{
 	{field: td.MatrixBias, when: neuralTask, ok: []uint32{0}, why: "meaning not known"},
 	{field: td.MatrixVecBias, when: neuralTask, ok: []uint32{0}, why: "meaning not known"},
 	{field: td.AccBiasShift, when: neuralTask, ok: []uint32{0}, why: "meaning not known"},
-	{field: td.PostScaleMode, when: neuralTask, ok: []uint32{0}, why: "meaning not known"},
+	{field: td.PostScaleMode, when: withoutKernel, ok: []uint32{0}, why: "scales are known of a kernel (NE.Op 0)"},
 	{field: td.PostShift, when: neuralTask, ok: []uint32{0}, why: "meaning not known"},
 	{field: td.Nonlinear, when: neuralTask, ok: []uint32{0, 1, 2}, why: "0 none, 1 clamp, 2 lookup table are known"},
 	{field: td.ActiveNE, when: neuralTask, ok: []uint32{0, 1, 2, 3, 4}, why: "there are sixteen cores (4)"},

@@ -104,6 +104,70 @@ func TestPalettesAreExpanded(t *testing.T) {
 	}
 }
 
+// Products with bytes and scales, and with a sparse kernel of stride 1, computed by hand.
+func TestBytesAndMasksAreExpanded(t *testing.T) {
+	half := func(v float32) []byte {
+		h := port.Narrow(v)
+		return []byte{byte(h), byte(h >> 8)}
+	}
+	join := func(parts ...[]byte) []byte { return pad(slices.Concat(parts...)) }
+	scaled := []td.Field{td.PostScaleMode}
+	for _, c := range []struct {
+		name    string
+		c, n, w int
+		kw, px  int
+		format  td.KernelFormat
+		set     []td.Field
+		part    []byte
+		x       [][]float32
+		want    [][]float64
+	}{
+		// Weights 3 * 0.5, -2 * 0.5, 127 * 0.5.
+		{name: "bytes", c: 3, n: 1, w: 1, kw: 1, format: td.KernelInt8, set: scaled,
+			part: join(half(0.5), []byte{3, 0xfe, 127}),
+			x:    [][]float32{{1}, {4}, {2}}, want: [][]float64{{1.5 - 4 + 127}}},
+		// Two lanes: scales 2 and 0.25, biases 10 and 20, rows (1, 4) and (-128, 8).
+		{name: "bytes with biases", c: 2, n: 2, w: 1, kw: 1, format: td.KernelInt8, set: append(scaled, td.NEBias),
+			part: join(half(2), half(0.25), half(10), half(20), []byte{1, 4, 0x80, 8}),
+			x:    [][]float32{{3}, {0.5}}, want: [][]float64{{10 + 6 - 128}, {20 + 3 + 1}}},
+		// 3 * 0.1 is rounded to fp16 before it is multiplied: 0.09998 is 0x2e66, 3 times that 0x34cc (0.2998).
+		{name: "a product that is rounded", c: 1, n: 1, w: 1, kw: 1, format: td.KernelInt8, set: scaled,
+			part: join(half(0.1), []byte{3}),
+			x:    [][]float32{{1024}}, want: [][]float64{{float64(port.Widen(0x34cc)) * 1024}}},
+		// Channelwise: a scale, then taps, channel after channel.
+		{name: "bytes, channelwise", c: 2, n: 2, w: 2, kw: 2, px: 1, format: td.KernelInt8,
+			set:  append(scaled, td.UnicastEn),
+			part: join(half(1), []byte{1, 2}, half(4), []byte{0xff, 1}),
+			x:    [][]float32{{1, 2}, {3, 5}}, want: [][]float64{{2, 5}, {12, -12 + 20}}},
+		// A sparse kernel of stride 1: cells are the taps, with two lane slots. Taps 0 and 1 of channel 0, then of
+		// channel 1, are slots 0, 2, 4 and 6; only tap 1 of channel 0 and tap 0 of channel 1 are there.
+		{name: "sparse", c: 2, n: 1, w: 2, kw: 2, px: 1, format: td.KernelFP16, set: []td.Field{td.SparseFmt},
+			part: join([]byte{5, 0, 0, 0b00010100}, half(3), half(-1)),
+			x:    [][]float32{{1, 2}, {5, 7}}, want: [][]float64{{3, 6 - 5}}},
+	} {
+		task, mem := oneCore(c.c, c.n, c.w, c.kw, c.part)
+		task.Set(td.Px, c.px).Set(td.PalettizedEn, 0).Set(td.KernelFmt, int(c.format))
+		for _, f := range c.set {
+			task.Set(f, 1)
+		}
+		for i, row := range c.x {
+			for j, v := range row {
+				copy(mem[5][64*i+2*j:], half(v))
+			}
+		}
+		step(t, New(Options{L2Bytes: l2Bytes, Numerics: IEEE}), task, mem)
+		for i, row := range c.want {
+			var got []float64
+			for j := range row {
+				got = append(got, float64(port.Widen(uint16(mem[4][64*i+2*j])|uint16(mem[4][64*i+2*j+1])<<8)))
+			}
+			if !slices.Equal(got, row) {
+				t.Errorf("%s: channel %d is %v, want %v", c.name, i, got, row)
+			}
+		}
+	}
+}
+
 // Invalid palette fields, and parts that are too short, are faults.
 func TestWrongPalettesAreFaults(t *testing.T) {
 	for _, c := range []struct {
