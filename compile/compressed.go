@@ -44,15 +44,16 @@ func (u *unit) compressed() {
 			Name: c.Name, Line: c.Pos.Line, Form: c.Form, Stored: c.Stored,
 			CouldStream: c.Stream != "" && t.Streams(c.Stream),
 		}
-		used, returned, dense := false, false, ""
+		used, returned, dense, form := false, false, "", ""
 		for _, v := range c.Values {
 			bytes, why := int64(0), ""
 			for _, op := range readers[v] {
 				used = true
 				if op.Place.Unit == ir.Engine && bytes == 0 {
-					bytes, why = lower.Packed(t, op, v)
-					info.Streams = info.Streams || bytes > 0
-					bytes = cmp.Or(bytes, max(v.Type.Elems(), 0)*coefficientBytes)
+					var s lower.Stream
+					s, why = lower.Packed(t, op, v)
+					form = cmp.Or(form, s.Form)
+					bytes = cmp.Or(s.Bytes, max(v.Type.Elems(), 0)*coefficientBytes)
 				}
 			}
 			info.Streamed += bytes
@@ -60,9 +61,11 @@ func (u *unit) compressed() {
 			returned = returned || result[v]
 		}
 		switch {
-		case info.Streams:
-			info.CouldStream = true
-			info.Why = "streamed as indices and a codebook, in an order that is modelled"
+		case form != "":
+			info.Streams, info.CouldStream = true, true
+			info.Why = "streamed as " + lower.Layouts[form] + ", in an order that is modelled"
+		case info.Streamed > 0 && !info.CouldStream:
+			info.Why = "dense: " + folds(t, c.Stream)
 		case info.Streamed > 0:
 			info.Why = "dense: " + cmp.Or(dense, folds(t, c.Stream))
 		case used:

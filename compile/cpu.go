@@ -11,8 +11,8 @@ import (
 func times(on *target.Table) *lower.Estimator {
 	return &lower.Estimator{
 		Task: func(t *td.Task) int64 { return int64(cost.Estimate(t, on).Time) },
-		Constants: func(bytes, expanded int64) int64 {
-			return int64(cost.Coefficients(bytes, expanded, on))
+		Constants: func(s lower.Stream) int64 {
+			return int64(cost.Coefficients(cost.Stream{Bytes: s.Bytes, Expanded: s.Expanded, Values: s.Values}, on))
 		},
 	}
 }

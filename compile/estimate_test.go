@@ -211,12 +211,11 @@ func TestCompressedFormsCountConstantWeights(t *testing.T) {
 		}
 		for _, f := range e.Forms {
 			left := map[string]int64{"palette4": 4, "palette8": 8, "sparse": 9}[f.Form]
-			expanded := int64(0)
-			if f.Form != "sparse" {
-				expanded = e.DenseBytes
+			s := cost.Stream{Bytes: e.DenseBytes * left / 16, Expanded: e.DenseBytes / 2}
+			if f.Form == "sparse" {
+				s.Values = s.Expanded / 2
 			}
-			want := cost.Coefficients(e.DenseBytes, 0, target.H13) -
-				cost.Coefficients(e.DenseBytes*left/16, expanded, target.H13)
+			want := cost.Coefficients(cost.Stream{Bytes: e.DenseBytes}, target.H13) - cost.Coefficients(s, target.H13)
 			if d := f.Saves - want; left == 0 || max(d, -d) > cost.Microsecond {
 				t.Errorf("constant %t: %s saves %s us, want %s", constant, f.Form, f.Saves, want)
 			}

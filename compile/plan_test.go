@@ -194,7 +194,7 @@ func TestReportDescribesCompressedConstants(t *testing.T) {
 			why:  "int8 folds on h13 (M1); it streams from h14 (M2) on",
 			body: w2 + ` w = ` + q + `tensor<fp16, [2, 1]>([[1.0], [2.0]]))[name = string("w")];` + mul("w")},
 		{name: "affine streams from h14", tab: target.H14, form: "affine int8", stored: 8 + 4, streamed: 16,
-			could: true, why: "h14 could stream int8",
+			could: true, why: `mul "y" does not multiply with it`,
 			body: w2 + ` w = ` + q + `tensor<fp16, [2, 1]>([[1.0], [2.0]]))[name = string("w")];` + mul("w")},
 		{name: "blocks", tab: target.H14, form: "blockwise int8", stored: 8 + 8, streamed: 16,
 			why:  "blockwise folds on h14 (M2); it streams from h15 (M3) on",

@@ -25,11 +25,10 @@ type Acceptor struct {
 	live     map[*ir.Value]int // its operands that are not constants
 }
 
-// An Estimator estimates times in nanoseconds: of a task, and of loading constants of a size, among them indices of
-// palettes that take a number of bytes when they are expanded.
+// An Estimator estimates times in nanoseconds: of a task, and of loading constants.
 type Estimator struct {
 	Task      func(t *td.Task) int64
-	Constants func(bytes, expanded int64) int64
+	Constants func(s Stream) int64
 }
 
 type verdict struct {
@@ -97,6 +96,8 @@ func (c *Acceptor) sign(op *ir.Op) (held []*ir.Const) {
 		key = appendType(appendText(key, string(p.Name)), v.Type)
 		if v.Const != nil && v.Const.Packing != nil {
 			key = appendNumber(append(key, '~'), int64(len(v.Const.Packing.Codebook)))
+			key = appendNumber(appendNumber(key, v.Const.Packing.Zeros), int64(len(v.Const.Packing.Scales)))
+			key = appendNumber(key, int64(v.Const.Packing.Axis))
 		}
 		switch k := v.Const; {
 		case k == nil:

@@ -132,10 +132,10 @@ func lowerConv(b *builder, op *ir.Op, x *view) error {
 	dst := b.resultOf(e.out)
 	xi, di := asImage(x), asImage(dst)
 	wt := op.Arg(ir.ParamWeight)
-	k := &weights.Kernel{
+	k := b.store(&weights.Kernel{
 		Out: int(wt.Type.Shape[0]), In: int(wt.Type.Shape[1] * g.groups), KH: int(g.kh), KW: int(g.kw),
-		Groups: int(g.groups), W: wt.Const.Data, Table: e.lut(), Book: b.palette(wt.Const),
-	}
+		Groups: int(g.groups), W: wt.Const.Data, Table: e.lut(),
+	}, wt.Const)
 	if !b.trial {
 		k.W = dilated(op)
 	}
@@ -259,7 +259,7 @@ func (b *builder) convolveColumns(x, dst *view, k *weights.Kernel, g *convGeomet
 			if err != nil {
 				return err
 			}
-			if skip && len(slices) > 1 {
+			if skip && !k.Sparse && len(slices) > 1 {
 				// groups of the whole kernel (case conv_probe_k3_c256_n256_s32_st2_g1_bias0_same)
 				whole, err := weights.PlanDense(k.Out, small)
 				if err != nil {
@@ -286,13 +286,13 @@ func (b *builder) convolveColumns(x, dst *view, k *weights.Kernel, g *convGeomet
 // cut divides the outputs of a dense kernel into tasks, and reports whether those read it without its zeros.
 func (b *builder) cut(k *weights.Kernel, g *convGeometry, pixels int) (slices []weights.Slice, skip bool, err error) {
 	w := g.window()
-	if skips(&w, k) {
+	if skips(&w, k) && !k.Sparse {
 		if slices, err = weights.CutSkipping(k, pixels); err != nil || slices != nil {
 			return slices, true, err
 		}
 	}
 	slices, err = k.Cut(pixels, b.t.KernelStream)
-	return slices, false, err
+	return slices, k.Sparse, err
 }
 
 // groupedConv emits a grouped convolution in runs of groups whose kernels stay
@@ -322,6 +322,9 @@ func (b *builder) groupedConv(x, dst *view, k *weights.Kernel, g *convGeometry, 
 		sub.W = k.W[first*per : (first+n)*per]
 		if k.Bias != nil {
 			sub.Bias = k.Bias[first*outg : (first+n)*outg]
+		}
+		if k.Scales != nil {
+			sub.Scales = k.Scales[first*outg : (first+n)*outg]
 		}
 		xs := x.slice(1, int64(first*ing), int64(n*ing), 1)
 		ds := dst.slice(1, int64(first*outg), int64(n*outg), 1)
@@ -376,8 +379,8 @@ func (b *builder) convTask(x, dst *view, p weights.Plan, k *weights.Kernel, g *c
 	d.ne.unicast = p.Form == weights.Depthwise
 	src.cols = (b.t.WorkUnit-1)*g.sx + g.kw // the columns of a unit and of its taps
 	tile := b.tileRows(d, src, out, g.kh, g.sy, b.t.L2Bytes-l2Reserve)
-	b.stream(d, p, k, smallWork(b.t, src, out), skip)
 	b.emit(d, src, nil, out, tile)
+	b.stream(d, p, k, skip)
 }
 
 // window returns the geometry of a task.

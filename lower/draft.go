@@ -114,6 +114,7 @@ type kernelUse struct {
 	bias    bool // coefficients begin with one bias per output channel
 	skip    bool // stored without their zeros
 	bytes   bool // coefficients are signed bytes
+	scaled  bool // they are, with one scale per output channel before the biases
 	bits    int  // of the indices that coefficients are stored as, 0 for others
 	masks   bool // a codebook of one value, the bodies are masks
 }

@@ -455,7 +455,7 @@ func (e *encoder) neuralEngine() {
 	// Both are 0 for a task that reads or writes bytes (case select_rrb_1x64x1x1 and public records of logical_not).
 	floats := e.ne != nil && !e.src[0].buf.narrow && !e.dst.buf.narrow
 	switch {
-	case k.bytes:
+	case k.bytes, k.scaled:
 		put(e, td.KernelFmt, td.KernelInt8)
 	case floats:
 		put(e, td.KernelFmt, td.KernelFP16)
@@ -474,6 +474,7 @@ func (e *encoder) neuralEngine() {
 	put(e, td.NEOp, n.op)
 	e.flag(td.NEBias, k.bias)
 	e.set(td.BinaryPoint, either(floats, td.BinaryPointValue, 0))
+	e.flag(td.PostScaleMode, k.scaled)
 	put(e, td.Nonlinear, n.act)
 	e.flag(td.MACWord20, true)
 	e.set(td.AccBias, fp16Bits(n.bias))

@@ -77,12 +77,12 @@ func (b *builder) foldedProduct(img *view, k *weights.Kernel, e *epilogue) error
 		return err
 	}
 	d := e.multiply()
-	b.stream(d, p, k, false, false)
 	src := imageOperand(img.withLeadingOnes(4), 1)
 	if stays {
 		next := b.foldedImage(int64(k.Out), img.dims[1])
 		b.images[e.out] = next
 		b.emit(d, src, nil, imageOperand(next.withLeadingOnes(4), 1), 0)
+		b.stream(d, p, k, k.Sparse)
 		return nil
 	}
 	dst := b.resultOf(e.out)
@@ -102,6 +102,7 @@ func (b *builder) foldedProduct(img *view, k *weights.Kernel, e *epilogue) error
 		ext:    [5]int64{1, 1, int64(k.Out), img.dims[1], b.t.SmallImage},
 		stride: [4]int64{all, all, rows.stride[0], b.t.SmallImage * rows.stride[0]},
 	}, 0)
+	b.stream(d, p, k, k.Sparse)
 	if rows != to {
 		b.emit(copying(), b.matrixOperand(rows), nil, b.matrixOperand(to), 0)
 	}

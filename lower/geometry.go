@@ -416,7 +416,7 @@ func (d *draft) units() {
 	for s < maxShift && out[axW] <= unit>>(s+1) && s < log2up(rows) {
 		s++
 	}
-	sums := op == td.NEMultiply && d.ne.span <= 1 || op == td.NESum && !d.ne.unicast // not case less_bool_rr_1x64x1x1
+	sums := d.sums()
 	switch {
 	case d.copies() && d.dst.swap && d.src[0].buf.space == scratch && out[axH] > 1 && out[axW] >= d.t.WorkUnit:
 		// Rows in L2 that are folded to an image (case chain_block_d512_s64_proj1).
@@ -439,7 +439,7 @@ func (d *draft) units() {
 		d.shift.min, d.shift.pref = min(least, s), s
 	case d.fewFolded():
 		d.shift.min, d.shift.pref = s, s
-	case sums && (smallWork(d.t, &d.src[0], &d.dst) || d.t.SmallRows && d.fewRows()) && !d.streamsKernel():
+	case d.smallUnits():
 		if d.t.FoldsSmall || d.worksLong() && (out[axH] > 1 || !d.window.alone()) {
 			s = maxShift
 		}
@@ -449,6 +449,17 @@ func (d *draft) units() {
 		d.shift.min, d.shift.pref = s, s
 	}
 	d.shift.max = max(s, wideShift(d.t, d))
+}
+
+// sums reports whether a task sums over channels (not case less_bool_rr_1x64x1x1).
+func (d *draft) sums() bool {
+	return d.ne.op == td.NEMultiply && d.ne.span <= 1 || d.ne.op == td.NESum && !d.ne.unicast
+}
+
+// smallUnits reports whether the task works on its image as a whole (units). Zero-skipping bodies depend on it.
+func (d *draft) smallUnits() bool {
+	return d.sums() && !d.fewFolded() && !d.streamsKernel() &&
+		(smallWork(d.t, &d.src[0], &d.dst) || d.t.SmallRows && d.fewRows())
 }
 
 // smallWork reports whether a sum over channels works on an image as a whole. The form of its kernel depends on it.

@@ -41,13 +41,13 @@ type planKey struct {
 	small      bool
 }
 
-// stream packs a kernel, adds it to the constant section and points the draft at it. Tasks that apply the same share to
-// other pixels share the bytes. small reports that the output is at most 8x8, skip that the kernel is stored without
-// its zeros.
-func (b *builder) stream(d *draft, p weights.Plan, k *weights.Kernel, small, skip bool) {
-	if b.trial {
+// stream packs a kernel, adds it to the constant section and points the draft, which was emitted, at it. Tasks that
+// apply the same share to other pixels share the bytes. skip reports that the kernel is stored without its zeros.
+func (b *builder) stream(d *draft, p weights.Plan, k *weights.Kernel, skip bool) {
+	if b.trial || b.err != nil {
 		return
 	}
+	small := d.smallUnits()
 	key := planKey{k: k, first: p.First, out: p.Out, ocg: p.OCGSize, small: small}
 	parts, ok := b.packed[key]
 	if !ok {
@@ -77,14 +77,17 @@ func (b *builder) streamParts(d *draft, p weights.Plan, k *weights.Kernel, pack 
 // reads points the draft's cores at their parts of a kernel.
 func (d *draft) reads(p weights.Plan, k *weights.Kernel, parts weights.Parts) {
 	d.cores = p.Cores
-	d.kernel = &kernelUse{parts: &parts, ocgSize: p.OCGSize, bias: k.Bias != nil, bits: k.Book.Bits()}
+	d.kernel = &kernelUse{
+		parts: &parts, ocgSize: p.OCGSize, bias: k.Bias != nil, bits: k.Book.Bits(),
+		scaled: k.Scales != nil,
+	}
 }
 
-// skips reports whether a kernel is stored without its zeros: with stride 2 both ways and without a table (recorded, in
+// skips reports whether a kernel is stored without its zeros: a sparse one, and one with stride 2 both ways and without a table (recorded, in
 // several output groups too: case conv_probe_k3_c128_n1024_s16_st2_g1_bias0_same, and cut:
 // case conv_probe_k3_c256_n256_s32_st2_g1_bias0_same; with a table it is dense, modelled).
 func skips(w *window, k *weights.Kernel) bool {
-	return w.sx == 2 && w.sy == 2 && k.Table == nil
+	return k.Sparse || w.sx == 2 && w.sy == 2 && k.Table == nil
 }
 
 func (b *builder) pack(p weights.Plan, k *weights.Kernel, small, skip bool) (weights.Parts, error) {

@@ -58,10 +58,9 @@ func lowerLinear(b *builder, op *ir.Op) error {
 		return err
 	}
 	w := op.Arg(ir.ParamWeight)
-	k := &weights.Kernel{
+	k := b.store(&weights.Kernel{
 		Out: int(w.Type.Shape[0]), In: int(w.Type.Shape[1]), KH: 1, KW: 1, Groups: 1, W: w.Const.Data, Table: e.lut(),
-		Book: b.palette(w.Const),
-	}
+	}, w.Const)
 	if bias := op.Arg(ir.ParamBias); bias != nil {
 		v := broadcastBias(constHalves(bias.Const), k.Out)
 		x := op.Arg(ir.ParamX).Type
@@ -366,8 +365,8 @@ func (b *builder) imageByConst(img, dst *view, k *weights.Kernel, e *epilogue, s
 			} else {
 				out = b.matrixOperand(dst.slice(0, int64(s.First), int64(s.Count), 1).slice(1, first, n, 1))
 			}
-			b.stream(d, p, k, false, false)
 			b.emit(d, src, nil, out, 0)
+			b.stream(d, p, k, k.Sparse)
 		}
 	}
 	return nil
@@ -531,8 +530,7 @@ func (b *builder) matrixKernel(c *ir.Const, i int64, stored bool, e *epilogue) *
 	if stored {
 		rows, cols = cols, rows
 	}
-	return &weights.Kernel{
+	return b.store(&weights.Kernel{
 		Out: int(rows), In: int(cols), KH: 1, KW: 1, Groups: 1, W: w, Transposed: stored, Table: e.lut(),
-		Book: b.palette(c),
-	}
+	}, c)
 }

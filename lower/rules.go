@@ -230,7 +230,7 @@ func accept(op *ir.Op, t *target.Table, time *Estimator) (a target.Acceptance, e
 	if err = r.accept(op, l); err == nil {
 		see := func(*td.Task) {}
 		if time != nil {
-			a.Nanos = time.Constants(constantBytes(l.t, op))
+			a.Nanos = time.Constants(constantsOf(l.t, op))
 			took := int64(0)
 			see = func(t *td.Task) {
 				took += time.Task(t)

@@ -63,20 +63,18 @@ func trialCodec(t *target.Table) *td.Codec {
 	return td.V7
 }
 
-// constantBytes is the size of an operation's constants, which a trial does not pack, and of those that stream as
-// indices of a palette in fp16.
-func constantBytes(t *target.Table, op *ir.Op) (n, expanded int64) {
+// constantsOf is what tasks read of an operation's constants, which a trial does not pack.
+func constantsOf(t *target.Table, op *ir.Op) (all Stream) {
 	op.Operands(func(_ *ir.Param, v *ir.Value) {
 		if v.IsConst() && v.Type.DType.IsFloat() {
-			all := v.Type.WithDType(ir.FP16).Bytes()
-			if packed, _ := Packed(t, op, v); packed > 0 {
-				n, expanded = n+packed, expanded+all
-			} else {
-				n += all
+			s, _ := Packed(t, op, v)
+			if s.Form == "" {
+				s.Bytes = v.Type.WithDType(ir.FP16).Bytes()
 			}
+			all.Bytes, all.Expanded, all.Values = all.Bytes+s.Bytes, all.Expanded+s.Expanded, all.Values+s.Values
 		}
 	})
-	return n, expanded
+	return all
 }
 
 // fits reports the first draft whose sources do not fit L2, whose numbers do not fit its registers or whose extents

@@ -25,8 +25,11 @@ var update = flag.Bool("update", false, "rewrite the golden files from what the 
 // options returns the real rules and the estimates of package cost for their tasks.
 func options() passes.Options {
 	engine := &lower.Estimator{
-		Task:      func(t *td.Task) int64 { return int64(cost.Estimate(t, target.H13).Time) },
-		Constants: func(bytes, expanded int64) int64 { return int64(cost.Coefficients(bytes, expanded, target.H13)) },
+		Task: func(t *td.Task) int64 { return int64(cost.Estimate(t, target.H13).Time) },
+		Constants: func(s lower.Stream) int64 {
+			return int64(cost.Coefficients(cost.Stream{Bytes: s.Bytes, Expanded: s.Expanded, Values: s.Values},
+				target.H13))
+		},
 	}
 	return passes.Options{
 		Target:  target.H13,

@@ -144,11 +144,18 @@ func kernel(t *td.Task) string {
 	if t.On(td.UnicastEn) {
 		s += "+depthwise"
 	}
-	if t.On(td.SparseFmt) {
-		s += "+skipping"
-	}
-	if t.On(td.PalettizedEn) {
-		s += "+palette"
+	for _, form := range []struct {
+		on   bool
+		name string
+	}{
+		{t.On(td.SparseFmt), "+skipping"},
+		{t.On(td.SparseFmt) && !t.On(td.SparseBinary) && t.Int(td.Sx) == 1 && t.Int(td.Sy) == 1, "+sparse"},
+		{t.On(td.PalettizedEn), "+palette"},
+		{t.On(td.PostScaleMode), "+scales"},
+	} {
+		if form.on {
+			s += form.name
+		}
 	}
 	return fmt.Sprintf("%s+cores%d", s, 1<<t.Int(td.ActiveNE))
 }

@@ -83,14 +83,13 @@ func (s *Split) Binding() Term {
 
 // Task is the cost of one task.
 type Task struct {
-	MACs        int64 // products that the datapath computes, including those with padding
-	TileBytes   int64 // sources and result, rows padded as in DRAM
-	KernelBytes int64 // coefficients and tables
-	Dense       int64 // of them, coefficients of products that are constants stored as fp16, zeros included
-	Expanded    int64 // bytes of coefficients in fp16 that are stored as indices of a palette
-	L2Bytes     int64 // into and out of L2
-	L2End       int64 // first byte of L2 after those that the registers name
-	Weighty     bool  // a convolution of PartWeights
+	MACs      int64  // products that the datapath computes, including those with padding
+	TileBytes int64  // sources and result, rows padded as in DRAM
+	Kernel    Stream // coefficients and tables
+	Dense     int64  // bytes of them, coefficients of products that are constants stored as fp16, zeros included
+	L2Bytes   int64  // into and out of L2
+	L2End     int64  // first byte of L2 after those that the registers name
+	Weighty   bool   // a convolution of PartWeights
 	// Alone has the time of each term alone; Dispatch is zero.
 	Alone  Split
 	Time   Time // the largest of them
@@ -99,7 +98,7 @@ type Task struct {
 }
 
 // Bytes returns the bytes that DMA moves.
-func (t *Task) Bytes() int64 { return t.TileBytes + t.KernelBytes }
+func (t *Task) Bytes() int64 { return t.TileBytes + t.Kernel.Bytes }
 
 // Estimate returns the cost of a task: the largest of products at the rate of the enabled cores, DMA bytes at the rate
 // of the DMA, and L2 bytes at the banks' rate.
@@ -107,25 +106,28 @@ func Estimate(t *td.Task, tab *target.Table) Task {
 	if t.On(td.TDSkip) {
 		return Task{Bound: L2} // nothing moves
 	}
-	e := Task{MACs: macs(t), KernelBytes: kernelBytes(t), Bound: Products}
+	e := Task{MACs: macs(t), Kernel: Stream{Bytes: kernelBytes(t)}, Bound: Products}
 	for _, a := range td.Accesses(t) {
 		l, _ := a.OnChip(t)
 		e.TileBytes += tileBytes(&a)
 		e.L2Bytes += l2Bytes(&a, &l)
 		e.L2End = max(e.L2End, l2End(t, &a, &l))
 	}
-	if t.Multiplies() && !t.On(td.SparseFmt) && !t.On(td.KernelSurface) &&
-		t.Get(td.KernelFmt) == uint32(td.KernelFP16) {
-		if t.On(td.PalettizedEn) {
-			e.Expanded = coefficients(t) * fp16Bytes
-		} else {
-			e.Dense = e.KernelBytes
+	if t.Multiplies() && !t.On(td.KernelSurface) {
+		switch {
+		case t.On(td.SparseFmt):
+			e.Kernel.Expanded = coefficients(t)
+			e.Kernel.Values = max(e.Kernel.Bytes-e.Kernel.Expanded/8, 0) / fp16Bytes
+		case t.On(td.PalettizedEn), t.On(td.PostScaleMode):
+			e.Kernel.Expanded = coefficients(t)
+		case t.Get(td.KernelFmt) == uint32(td.KernelFP16):
+			e.Dense = e.Kernel.Bytes
 		}
 	}
 	e.L2End = min(e.L2End, tab.L2Bytes)
 	w := e.work(t)
 	e.Alone = w.Times(RatesOf(tab), tab)
-	e.Weighty = t.Multiplies() && t.Extent(td.Hout) > 1 && t.Extent(td.Wout) > 1 && e.KernelBytes > 2*e.L2Bytes
+	e.Weighty = t.Multiplies() && t.Extent(td.Hout) > 1 && t.Extent(td.Wout) > 1 && e.Kernel.Bytes > 2*e.L2Bytes
 	e.Bound = e.Alone.Binding()
 	if e.Bound == Dispatch {
 		e.Bound = L2 // nothing moves
@@ -137,29 +139,35 @@ func Estimate(t *td.Task, tab *target.Table) Task {
 
 // Form is a compressed form of coefficients.
 type Form struct {
-	Name  string // as in target.Table.StreamForms
-	Doc   string
-	Bits  int64 // of a coefficient, which is 16 in fp16
-	Index bool  // it is the index of a value in a palette
+	Name string // as in target.Table.StreamForms
+	Doc  string
+	Bits float64 // of a coefficient, which is 16 in fp16
+	Kept float64 // share of the coefficients that a mask places, 0 without a mask
 }
 
 // Forms are the forms whose size follows from the number of coefficients. Codebooks and scales are left out: at most
 // 512 bytes a tensor.
 var Forms = []Form{
-	{Name: "palette4", Doc: "palettes of 4 bits", Bits: 4, Index: true},
-	{Name: "palette6", Doc: "palettes of 6 bits", Bits: 6, Index: true},
-	{Name: "palette8", Doc: "palettes of 8 bits", Bits: 8, Index: true},
+	{Name: "palette4", Doc: "palettes of 4 bits", Bits: 4},
+	{Name: "palette6", Doc: "palettes of 6 bits", Bits: 6},
+	{Name: "palette8", Doc: "palettes of 8 bits", Bits: 8},
 	{Name: "int8", Doc: "int8 with scales", Bits: 8},
-	{Name: "sparse", Doc: "sparse with half of them zero", Bits: 1 + 16/2}, // a mask, and every second one
+	{Name: "sparse", Doc: "sparse with half of them zero", Bits: 1 + 16*.5, Kept: .5},
+}
+
+// In is what the task would move and compute with its dense coefficients in a form.
+func (e *Task) In(f *Form, cores int64) TaskWork {
+	w := TaskWork{MACs: e.MACs, TileBytes: e.TileBytes, Kernel: e.Kernel, L2Bytes: e.L2Bytes, Cores: cores}
+	n := float64(e.Dense) / fp16Bytes
+	w.Kernel.Bytes -= e.Dense - int64(n*f.Bits/8)
+	w.Kernel.Expanded += int64(n)
+	w.Kernel.Values += int64(n * f.Kept)
+	return w
 }
 
 // Saves is how much less time the task would take on a target with its dense coefficients in a form.
 func (e *Task) Saves(f *Form, tab *target.Table) Time {
-	w := TaskWork{TileBytes: e.TileBytes, KernelBytes: e.KernelBytes - (e.Dense - e.Dense*f.Bits/16),
-		Expanded: e.Expanded}
-	if f.Index {
-		w.Expanded += e.Dense
-	}
+	w := e.In(f, tab.Cores)
 	less := e.Alone
 	less[DMA] = w.Times(RatesOf(tab), tab)[DMA]
 	return e.Time - less[less.Binding()]
@@ -173,12 +181,11 @@ func WorkOf(t *td.Task, tab *target.Table) TaskWork {
 
 func (e *Task) work(t *td.Task) TaskWork {
 	return TaskWork{
-		MACs:        e.MACs,
-		TileBytes:   e.TileBytes,
-		KernelBytes: e.KernelBytes,
-		Expanded:    e.Expanded,
-		L2Bytes:     e.L2Bytes,
-		Cores:       1 << min(t.Get(td.ActiveNE), 8),
+		MACs:      e.MACs,
+		TileBytes: e.TileBytes,
+		Kernel:    e.Kernel,
+		L2Bytes:   e.L2Bytes,
+		Cores:     1 << min(t.Get(td.ActiveNE), 8),
 	}
 }
 

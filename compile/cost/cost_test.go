@@ -33,7 +33,7 @@ func TestEstimateMatchesTermsComputedByHand(t *testing.T) {
 		tile = 64*16*64 + 128*16*64 // rows of 32 bytes take 64
 		lane = 16 * 9216
 	)
-	if base.MACs != macs || base.TileBytes != tile || base.KernelBytes != lane || base.Bytes() != tile+lane {
+	if base.MACs != macs || base.TileBytes != tile || base.Kernel.Bytes != lane || base.Bytes() != tile+lane {
 		t.Errorf("%+v, want %d products, %d and %d bytes", base, macs, tile, lane)
 	}
 	r := RatesOf(target.H13)
@@ -242,7 +242,7 @@ func TestEstimatesOfRandomTasksArePositive(t *testing.T) {
 			}
 			continue
 		}
-		if e.MACs < 0 || e.TileBytes < 0 || e.KernelBytes < 0 || e.L2Bytes <= 0 || e.L2End < 0 ||
+		if e.MACs < 0 || e.TileBytes < 0 || e.Kernel.Bytes < 0 || e.L2Bytes <= 0 || e.L2End < 0 ||
 			e.L2End > target.H13.L2Bytes || e.Time <= 0 || e.Cycles < 0 || e.Time != e.Alone[e.Bound] {
 			t.Fatalf("%+v", e)
 		}

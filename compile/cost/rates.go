@@ -58,16 +58,16 @@ var Simulated = func() *target.Table {
 
 // TaskWork is what a task moves and computes: what its time follows from.
 type TaskWork struct {
-	MACs, TileBytes, KernelBytes, L2Bytes int64
-	Expanded                              int64 // Task.Expanded
-	Cores                                 int64 // that are enabled
+	MACs, TileBytes, L2Bytes int64
+	Kernel                   Stream
+	Cores                    int64 // that are enabled
 }
 
 // Times returns the time of each term alone.
 func (w *TaskWork) Times(r *Rates, tab *target.Table) (s Split) {
-	cores := float64(min(tab.Cores, w.Cores)) / float64(tab.Cores)
-	s[Products] = seconds(float64(w.MACs) * 2 / (r.Products * cores))
-	s[DMA] = seconds((float64(w.TileBytes) + read(w.KernelBytes, w.Expanded)) / r.DMA)
+	cores := min(tab.Cores, w.Cores)
+	s[Products] = seconds(float64(w.MACs) * 2 / (r.Products * float64(cores) / float64(tab.Cores)))
+	s[DMA] = seconds(float64(w.TileBytes)/r.DMA + w.Kernel.reading(cores, r))
 	s[L2] = seconds(float64(w.L2Bytes) / (l2Rate(tab) * clock.Value))
 	return s
 }
@@ -79,18 +79,6 @@ func (r *Rates) Handing(in, out int64) Time {
 
 // Handing returns the time to pass the inputs of a dispatch to the engine and its outputs back, in bytes.
 func Handing(in, out int64, tab *target.Table) Time { return RatesOf(tab).Handing(in, out) }
-
-// Coefficients returns the time to load coefficients of the given number of bytes; expanded is the size in fp16 of
-// those that are stored as indices of a palette.
-func Coefficients(bytes, expanded int64, tab *target.Table) Time {
-	return seconds(read(max(0, bytes), max(0, expanded)) / RatesOf(tab).DMA)
-}
-
-// read returns the bytes whose time reading takes that of coefficients: all that are stored, or what the rate at which
-// palettes are expanded makes of them.
-func read(stored, expanded int64) float64 {
-	return max(float64(stored), float64(expanded)/expansion.Value)
-}
 
 // Overhead returns the sum of the stages of a dispatch.
 func Overhead(tab *target.Table) Time { return Micros(RatesOf(tab).Dispatch) }

@@ -85,7 +85,7 @@ func bytesOf(x *td.Task) int64 {
 	if x.NeuralOp() != td.NEMultiply {
 		return e.TileBytes
 	}
-	return e.TileBytes + e.KernelBytes
+	return e.TileBytes + e.Kernel.Bytes
 }
 
 // TestRate fits the rate of the headers on every second program: each header, cut to

@@ -307,7 +307,7 @@ func formOf(t *td.Task) string {
 	var parts []string
 	if t.Multiplies() {
 		parts = append(parts, t.Word(td.KernelFmt))
-		for _, f := range []td.Field{td.PalettizedEn, td.SparseFmt, td.SparseBinary, td.NEBias} {
+		for _, f := range []td.Field{td.PalettizedEn, td.SparseFmt, td.SparseBinary, td.PostScaleMode, td.NEBias} {
 			if t.On(f) {
 				parts = append(parts, f.Row().Doc)
 			}
@@ -325,7 +325,7 @@ func decoderOf(t *td.Task) func(b []byte) []string {
 	size, value := 2, func(b []byte) string {
 		return strconv.FormatFloat(weights.FromFP16(binary.LittleEndian.Uint16(b)), 'g', -1, 32)
 	}
-	if t != nil && t.Multiplies() && !t.On(td.PalettizedEn) && !t.On(td.NEBias) {
+	if t != nil && t.Multiplies() && !t.On(td.PalettizedEn) && !t.On(td.PostScaleMode) && !t.On(td.NEBias) {
 		switch td.KernelFormat(t.Get(td.KernelFmt)) {
 		case td.KernelInt8:
 			size, value = 1, func(b []byte) string { return strconv.Itoa(int(int8(b[0]))) }

@@ -195,8 +195,9 @@ func weightsOf(r *compile.Report) *savedWeights {
 	why := string(target.ZincCannotYet) + ": zinc writes dense fp16 weights only, so a compressed model gains " +
 		"nothing here"
 	if len(written) > 0 {
-		why = "zinc streams " + strings.Join(written, " and ") + " where the model stores them"
+		why = "zinc streams them where the model stores them: zinc compress shows what that costs"
 		if len(written) < len(saves) {
+			why = "zinc streams " + strings.Join(written, " and ") + " where the model stores them"
 			why += "; it writes other forms as dense fp16 weights (" + string(target.ZincCannotYet) + ")"
 		}
 	}

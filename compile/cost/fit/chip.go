@@ -63,7 +63,7 @@ func rounded(v float64) float64 {
 
 // timesAt returns the parts of point i with the rates that it has no influence on.
 func (c *chip) timesAt(i int) cost.PartTimes {
-	r := cost.Rates{}
+	r := cost.Rates{Chip: c.chip}
 	set(&r, c.without[i])
 	return c.points[i].times(&r)
 }

@@ -50,7 +50,7 @@ func get(r *cost.Rates) [rates]float64 {
 
 // estimate returns the microseconds of a call.
 func (p *point) estimate(v [rates]float64) float64 {
-	r := cost.Rates{}
+	r := cost.Rates{Chip: p.chip}
 	set(&r, v)
 	return total(p.times(&r))
 }

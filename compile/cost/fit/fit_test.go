@@ -69,7 +69,7 @@ func TestFitFindsTheRatesOfMadeUpPoints(t *testing.T) {
 		{in: 100, out: 100}, {in: 200, out: 50},
 		{in: 8 << 20, out: 64}, {in: 16 << 20, out: 64}, {in: 64, out: 8 << 20}, {in: 64, out: 16 << 20},
 		{tasks: []tasks{{work: cost.TaskWork{TileBytes: 64 << 20, Cores: 16}, n: 1}}},
-		{tasks: []tasks{{work: cost.TaskWork{KernelBytes: 32 << 20, Cores: 16}, n: 2}}},
+		{tasks: []tasks{{work: cost.TaskWork{Kernel: cost.Stream{Bytes: 32 << 20}, Cores: 16}, n: 2}}},
 		{tasks: []tasks{{work: cost.TaskWork{MACs: 1 << 33, Cores: 16}, n: 1}}},
 		{tasks: []tasks{{work: cost.TaskWork{MACs: 1 << 30, Cores: 16}, n: 9}}},
 	} {

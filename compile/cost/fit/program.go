@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/zinc-compiler/zinc/compile"
 	"github.com/zinc-compiler/zinc/compile/cost"
@@ -25,9 +26,20 @@ type tasks struct {
 	n    int64
 }
 
-// compiled compiles a graph for the M1. zinc writes no programs for the other chips, which are estimated with these.
+// forms are the forms that weights of a graph may have. The engine reads them as they are stored.
+var forms = map[string]cost.Form{
+	"int8": {Bits: 8}, "palette4": {Bits: 4}, "sparse68": {Bits: 1 + 16*.32, Kept: .32},
+}
+
+// compiled compiles a graph for the M1. The other chips are estimated with these programs. Compressed weights are what
+// the form, after a colon, makes of those of the program.
 func compiled(g *graphRow, dir string) (*program, error) {
-	text, err := milOf(g.description)
+	description, name, compressed := strings.Cut(g.description, ": ")
+	form, ok := forms[name]
+	if compressed && !ok {
+		return nil, fmt.Errorf("%s: unknown form %q", g.name, name)
+	}
+	text, err := milOf(description)
 	if err != nil {
 		return nil, err
 	}
@@ -71,6 +83,9 @@ func compiled(g *graphRow, dir string) (*program, error) {
 		}
 		for _, x := range chain {
 			t := tasks{work: cost.WorkOf(x.Task, cost.Simulated), part: r.Report.TaskList[k].Part}
+			if e := cost.Estimate(x.Task, cost.Simulated); compressed && e.Dense > 0 {
+				t.work = e.In(&form, t.work.Cores)
+			}
 			k++
 			i, ok := at[t]
 			if !ok {

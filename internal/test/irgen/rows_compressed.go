@@ -94,7 +94,8 @@ func (m *maker) compressed(op *ir.Operation, float ir.DType, shape ...int64) *ir
 		}
 		q := m.g.Filled(t, func(i int64) float64 { return float64(i * k % 100) }, shape...)
 		scale := m.g.Filled(float, func(i int64) float64 { return float64(1+i%5) / 64 }, of...)
-		zero := m.g.Filled(t, func(i int64) float64 { return float64(40 + i%9) }, of...)
+		from := pick(m.choices, 0.0, 40) // without zero points they may stream
+		zero := m.g.Filled(t, func(i int64) float64 { return from + from/40*float64(i%9) }, of...)
 		return m.do(op.Name, "quantized_data", q, "zero_point", zero, "scale", scale, "axis", axis)
 	case op == ir.OpConstexprCast:
 		return m.do(op.Name, "source_val", m.g.Weights(shape...), "output_dtype", float.String())

@@ -20,7 +20,9 @@ import (
 // weighted is a product; w makes the weights of a shape.
 type weighted struct {
 	name  string
+	axis  int  // of the outputs in the weights
 	folds bool // its weights do not stream
+	small bool // they do not as indices, since codebooks take more
 	build func(g *irbuild.Graph, w func(shape ...int64) *ir.Value) *ir.Value
 }
 
@@ -40,7 +42,11 @@ func linear(name string, rows, k, n int64) weighted {
 
 // matmul returns a product with a constant on one side.
 func matmul(name string, x, y []int64, tx, ty, first bool) weighted {
-	return weighted{name: "matmul " + name, build: func(g *irbuild.Graph, w func(shape ...int64) *ir.Value) *ir.Value {
+	axis := len(y) - 1
+	if ty || first && !tx {
+		axis = len(y) - 2
+	}
+	return weighted{name: "matmul " + name, axis: axis, build: func(g *irbuild.Graph, w func(shape ...int64) *ir.Value) *ir.Value {
 		var a, b *ir.Value
 		if first {
 			b = g.Input(y...)
@@ -55,6 +61,11 @@ func matmul(name string, x, y []int64, tx, ty, first bool) weighted {
 
 func (p weighted) folded() weighted {
 	p.folds = true
+	return p
+}
+
+func (p weighted) dear() weighted {
+	p.small = true
 	return p
 }
 
@@ -99,7 +110,7 @@ func weightedProducts() []weighted {
 		matmul("of columns", []int64{150, 30}, []int64{150, 170}, true, false, false),
 		matmul("of a constant", []int64{160, 150}, []int64{150, 30}, false, false, true),
 		matmul("of constants", []int64{2, 160, 150}, []int64{2, 150, 30}, false, false, true),
-		linear("whose codebooks take more", 9, 8, 16).folded(),
+		linear("whose codebooks take more", 9, 8, 16).dear(),
 		matmul("of matrices", []int64{2, 20, 50}, []int64{2, 50, 30}, false, false, false).folded(),
 	}
 }
@@ -119,27 +130,118 @@ func indexed(g *irbuild.Graph, bits int, lookup bool) func(shape ...int64) *ir.V
 	}
 }
 
-// TestPalettesStream compiles products whose weights have a palette. Their tasks must read indices, where the form of
-// the product allows it, the outputs must have the same bits as those of the program with the same numbers as weights,
-// and the pair must verify and be proved.
-func TestPalettesStream(t *testing.T) {
+// form is a compressed form of weights.
+type form struct {
+	name string
+	on   []*target.Table // that stream it
+	book bool            // it has codebooks
+	// make makes weights of a shape, whose outputs are along an axis: as the operation that expands them, or else as
+	// numbers.
+	make func(g *irbuild.Graph, axis int, expand bool) func(shape ...int64) *ir.Value
+	// reads reports whether a task reads the form.
+	reads func(t *td.Task) bool
+}
+
+// sparse returns what makes weights of which one in so many is not zero.
+func sparse(one int64) func(g *irbuild.Graph, axis int, expand bool) func(shape ...int64) *ir.Value {
+	return func(g *irbuild.Graph, _ int, expand bool) func(shape ...int64) *ir.Value {
+		return func(shape ...int64) *ir.Value {
+			kept := func(i int64) bool { return (i*i/5+i)%one == 0 }
+			value := func(i int64) float64 { return float64(i*29%61-30)/64 + 1.0/256 }
+			if !expand {
+				return g.Filled(ir.FP16, func(i int64) float64 {
+					if kept(i) {
+						return value(i)
+					}
+					return 0
+				}, shape...)
+			}
+			mask := g.Filled(ir.UInt1, func(i int64) float64 {
+				if kept(i) {
+					return 1
+				}
+				return 0
+			}, shape...)
+			var values []float64
+			for i := range mask.Type.Elems() {
+				if kept(i) {
+					values = append(values, value(i))
+				}
+			}
+			nonzero := g.Filled(ir.FP16, func(i int64) float64 { return values[i] }, int64(len(values)))
+			return g.Op("constexpr_sparse_to_dense", "nonzero_data", nonzero, "mask", mask)
+		}
+	}
+}
+
+// octets returns what makes weights of bytes, with a scale for each output or one for all.
+func octets(each bool) func(g *irbuild.Graph, axis int, expand bool) func(shape ...int64) *ir.Value {
+	return func(g *irbuild.Graph, axis int, expand bool) func(shape ...int64) *ir.Value {
+		return func(shape ...int64) *ir.Value {
+			of := slices.Repeat([]int64{1}, len(shape))
+			if each {
+				of[axis] = shape[axis]
+			}
+			byteAt := func(i int64) float64 { return float64((i*37+i*i/3)%256 - 128) }
+			scaleAt := func(i int64) float64 { return 1 / float64(97+i%31) }
+			if expand {
+				return g.Op("constexpr_blockwise_shift_scale", "data", g.Filled(ir.Int8, byteAt, shape...),
+					"scale", g.Filled(ir.FP16, scaleAt, of...))
+			}
+			inner := int64(1)
+			for _, n := range shape[axis+1:] {
+				inner *= n
+			}
+			return g.Filled(ir.FP16, func(i int64) float64 {
+				scale := numerics.Round16(float32(scaleAt(i / inner % of[axis])))
+				return ir.ScaledByte(int8(byteAt(i)), float64(scale), ir.FP16)
+			}, shape...)
+		}
+	}
+}
+
+func streamedForms() (forms []form) {
+	both, late := []*target.Table{target.H13, target.H14}, []*target.Table{target.H14}
+	for _, bits := range []int{4, 8} {
+		forms = append(forms, form{
+			name: fmt.Sprintf("%d bits", bits), on: both, book: true,
+			make: func(g *irbuild.Graph, _ int, expand bool) func(shape ...int64) *ir.Value {
+				return indexed(g, bits, expand)
+			},
+			reads: func(t *td.Task) bool { return t.On(td.PalettizedEn) && t.Int(td.PalettizeBits) == bits },
+		})
+	}
+	skips := func(t *td.Task) bool { return t.On(td.SparseFmt) && !t.On(td.SparseBinary) && t.Int(td.Sx) == 1 }
+	scaled := func(t *td.Task) bool { return t.On(td.PostScaleMode) }
+	return append(forms,
+		form{name: "one in 4", on: both, make: sparse(4), reads: skips},
+		form{name: "one in 2", on: both, make: sparse(2), reads: skips},
+		form{name: "bytes", on: late, make: octets(false), reads: scaled},
+		form{name: "bytes with scales", on: late, make: octets(true), reads: scaled})
+}
+
+// TestCompressedWeightsStream compiles products whose weights are compressed. Their tasks must read the compressed
+// form, where the target and the form of the product allow it, the outputs must have the same bits as those of the
+// program with the same numbers as weights, and the pair must verify and be proved.
+func TestCompressedWeightsStream(t *testing.T) {
 	for _, tab := range []*target.Table{target.H13, target.H14} {
 		for _, p := range weightedProducts() {
-			for _, bits := range []int{4, 8} {
-				t.Run(fmt.Sprintf("%s, %s, %d bits", tab.Name, p.name, bits), func(t *testing.T) {
-					streams(t, tab, bits, &p)
+			for _, f := range streamedForms() {
+				t.Run(fmt.Sprintf("%s, %s, %s", tab.Name, p.name, f.name), func(t *testing.T) {
+					streams(t, tab, &f, &p)
 				})
 			}
 		}
 	}
 }
 
-func streams(t *testing.T, tab *target.Table, bits int, p *weighted) {
+func streams(t *testing.T, tab *target.Table, f *form, p *weighted) {
+	folds := p.folds || f.book && p.small || !slices.Contains(f.on, tab)
 	var read [2]int64
 	var out [2][]float32
-	for i, lookup := range []bool{false, true} {
+	for i, expand := range []bool{false, true} {
 		g := irbuild.New(7)
-		g.Output(p.build(g, indexed(g, bits, lookup)))
+		g.Output(p.build(g, f.make(g, p.axis, expand)))
 		r, err := compile.All(t.Context(), g.Program(), compile.Options{Target: tab})
 		if err != nil {
 			t.Fatal(err)
@@ -149,14 +251,14 @@ func streams(t *testing.T, tab *target.Table, bits int, p *weighted) {
 			for part := range task.LaneParts() {
 				read[i] += part.To - part.From
 			}
-			if task.On(td.PalettizedEn) && task.Int(td.PalettizeBits) == bits {
+			if f.reads(task) {
 				packed++
 			}
 		}
-		if want := lookup && !p.folds; packed > 0 != want {
-			t.Errorf("looked up %t: %d tasks read indices of %d bits, want some: %t", lookup, packed, bits, want)
+		if want := expand && !folds; packed > 0 != want {
+			t.Errorf("compressed %t: %d tasks read %s, want some: %t", expand, packed, f.name, want)
 		}
-		if c := r.Report.Compressed; lookup && (len(c) != 1 || c[0].Streams == p.folds) {
+		if c := r.Report.Compressed; expand && (len(c) != 1 || c[0].Streams == folds) {
 			t.Errorf("the report says %+v", c)
 		}
 		o := Options{Seed: 1, Numerics: numerics.ANE, Compile: compile.Options{Target: tab}}
@@ -175,7 +277,7 @@ func streams(t *testing.T, tab *target.Table, bits int, p *weighted) {
 		for _, v := range got {
 			out[i] = v.Floats32()
 		}
-		if !lookup {
+		if !expand || folds {
 			continue
 		}
 		if res, err := Check(t.Context(), r, m, nil, o); err != nil || res.Verdict != Pass {
@@ -193,7 +295,7 @@ func streams(t *testing.T, tab *target.Table, bits int, p *weighted) {
 	if !slices.EqualFunc(out[0], out[1], same) {
 		t.Error("outputs differ from those with numbers as weights")
 	}
-	if !p.folds && read[1] >= read[0] {
-		t.Errorf("tasks read %d bytes of indices, %d of numbers", read[1], read[0])
+	if !folds && (read[1] > read[0] || read[1] == read[0] && !p.small) { // a few bytes are a granule in either form
+		t.Errorf("tasks read %d compressed bytes, %d of numbers", read[1], read[0])
 	}
 }
