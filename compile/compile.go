@@ -34,6 +34,7 @@ type Options struct {
 	Place       string // "auto", "compute" (also "") or "engine" (passes.Options)
 	SplitKernel bool   // put constants in segments of their own
 	FullTD      bool   // write tasks as old compilers wrote them, with every record whole (lower.Segment.Full)
+	TextFirst   bool   // order addresses as in the oldest containers (hwx.TextFirst)
 	Func        string // "" for all functions
 	// Shapes are the configurations to compile, each the shapes of inputs, by name, that replace the defaults; none
 	// means all enumerated shapes, or else the defaults.

@@ -3,7 +3,7 @@ package compile
 import (
 	"cmp"
 	"fmt"
-	"sort"
+	"slices"
 
 	"github.com/zinc-compiler/zinc/emit/e5"
 	"github.com/zinc-compiler/zinc/emit/hwx"
@@ -84,6 +84,9 @@ func (w *taskWriter) end(p *lower.Procedure) (err error) {
 func (d *driver) container() (*hwx.File, error) {
 	img := d.image
 	img.CPUSubtype, img.Split, img.Banner = d.o.Target.Subtype, d.splitsConstants(), d.banner()
+	if d.o.TextFirst {
+		img.Layout = hwx.TextFirst
+	}
 	if d.sec.Size() > 0 {
 		img.Stream = &d.sec
 	}
@@ -155,7 +158,12 @@ func (d *driver) surfaces(e *hwx.Entry, p *lower.Procedure) {
 	for i := range p.Outputs {
 		ports = append(ports, port{&p.Outputs[i], hwx.BindOutput})
 	}
-	sort.Slice(ports, func(i, j int) bool { return ports[i].Bar < ports[j].Bar })
+	slices.SortFunc(ports, func(a, b port) int {
+		if d.o.TextFirst && a.binding != b.binding { // inputs first, whatever their registers
+			return cmp.Compare(a.binding, b.binding)
+		}
+		return cmp.Compare(a.Bar, b.Bar)
+	})
 	for _, s := range ports {
 		dims, strides := s.NCHW()
 		hs := hwx.Surface{

@@ -13,8 +13,8 @@ import (
 	"github.com/zinc-compiler/zinc/ir"
 )
 
-// networkWeights is the weight file that the text of a neural network names. It is in memory, and its floats are part of
-// the specification's file.
+// networkWeights is the weight file that the text of a neural network names. It is in memory, and its floats are part
+// of the specification's file.
 const networkWeights = "weights/weight.bin"
 
 // A network is a neural network as a text.

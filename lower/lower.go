@@ -4,7 +4,8 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"sort"
+	"slices"
+	"strings"
 
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/layout/weights"
@@ -234,18 +235,23 @@ func (b *builder) makeDrafts(seg *Segment) error {
 	return b.exportViews(seg)
 }
 
-// portRegisters assigns every port its buffer-access register. Compilers of the older form counted the ports backwards,
-// in the order of the names that current ones use, which puts "probs@output" before "image2" and that before "image",
-// as recorded.
+// portRegisters assigns every port its buffer-access register, in the order of their names. Compilers of the older form
+// put the outputs before the inputs, as the public driver for their programs binds them, and both in the reverse
+// order of names, which puts "probs@output" before "image2" and that before "image", as recorded.
 func portRegisters(seg *Segment) map[*ir.Value]int {
-	ports := append(append([]*ir.Value(nil), seg.Inputs...), seg.Outputs...)
-	sort.SliceStable(ports, func(i, j int) bool { return seg.Ports[ports[i]] < seg.Ports[ports[j]] })
+	byName := func(vs []*ir.Value) []*ir.Value {
+		return slices.SortedStableFunc(slices.Values(vs), func(a, b *ir.Value) int {
+			return strings.Compare(seg.Ports[a], seg.Ports[b])
+		})
+	}
+	ports := byName(slices.Concat(seg.Inputs, seg.Outputs))
+	if seg.Codec.Older {
+		ports = slices.Concat(byName(seg.Inputs), byName(seg.Outputs))
+		slices.Reverse(ports)
+	}
 	bars := make(map[*ir.Value]int, len(ports))
 	for i, v := range ports {
 		bars[v] = BarFirstPort + i
-		if seg.Codec.Older {
-			bars[v] = BarFirstPort + len(ports) - 1 - i
-		}
 	}
 	return bars
 }

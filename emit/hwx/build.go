@@ -54,6 +54,7 @@ func Build(img *Image) (*File, *Addresses, error) {
 	b.segment(SegGuard, 0, Page, 0, SegNoReloc)
 	if img.Layout == TextFirst {
 		b.code()
+		b.scratch()
 		b.surfaces()
 	} else {
 		b.scratch()

@@ -7,8 +7,9 @@ const (
 	// SurfacesFirst is the order of the current compiler, and zinc's: scratch,
 	// surfaces, text, constants.
 	SurfacesFirst Layout = iota
-	// TextFirst is the order of the oldest single-task files: text and constants, then the surfaces. It is used with
-	// the older program descriptor (0x214 words of state).
+	// TextFirst is the order of the oldest files: text and constants, then scratch and the surfaces. It is used with
+	// the older program descriptor (0x214 words of state). No such file with scratch is known; public tools for them
+	// expect it after the text (modelled).
 	TextFirst
 )
 
@@ -27,7 +28,7 @@ type Image struct {
 	Constants [][]byte
 	// Stream writes the constants when the file is written, instead of Constants.
 	Stream Stream `json:"-"`
-	// Scratch is the size in bytes of __DATA,__bss; 0 for none. SurfacesFirst only.
+	// Scratch is the size in bytes of __DATA,__bss; 0 for none.
 	Scratch uint64
 	// Surfaces get their windows in this order. At least one input and one output are required.
 	Surfaces []Surface

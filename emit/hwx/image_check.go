@@ -25,9 +25,6 @@ func (m *Image) check(f *form, total uint64) error {
 	if m.Layout == TextFirst && f.head != 0 {
 		return &BuildError{Field: "Layout", Msg: "packed tasks are only in SurfacesFirst", Val: int(m.Layout)}
 	}
-	if m.Layout == TextFirst && m.Scratch != 0 {
-		return &BuildError{Field: "Scratch", Msg: "only SurfacesFirst supports scratch", Val: m.Scratch}
-	}
 	if m.Scratch > AddrLimit {
 		return &BuildError{Field: "Scratch", Msg: "larger than the engine's address space", Val: m.Scratch}
 	}

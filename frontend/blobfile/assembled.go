@@ -74,8 +74,8 @@ func (a *assembled) close() error {
 	return a.closes()
 }
 
-// Add puts a file into the Set, which closes it, at a path that Resolve returned. info describes the file that its bytes
-// are from.
+// Add puts a file into the Set, which closes it, at a path that Resolve returned. info describes the file that its
+// bytes are from.
 func (s *Set) Add(rel string, f *File, info fs.FileInfo) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -1,7 +1,6 @@
 package mlmodel
 
 import (
-	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -243,7 +242,7 @@ func (m *Message) Choice() (name string, sub *Message, err error) {
 		if len(found) > 1 {
 			got = strings.Join(found, ", ")
 		}
-		return "", nil, m.Errorf("%s", fmt.Sprintf("want one of the %d kinds that are known, got %s", len(m.members), got))
+		return "", nil, m.Errorf("want one of the %d kinds that are known, got %s", len(m.members), got)
 	}
 	return name, sub, nil
 }

@@ -8,7 +8,8 @@ var (
 		nodes(2, "preprocessing", members{
 			data(1, "featureName"),
 			node(10, "scaler", members{
-				flt(10, "channelScale"), flt(20, "blueBias"), flt(21, "greenBias"), flt(22, "redBias"), flt(30, "grayBias"),
+				flt(10, "channelScale"), flt(20, "blueBias"), flt(21, "greenBias"), flt(22, "redBias"),
+				flt(30, "grayBias"),
 			}),
 			node(11, "meanImage", members{flts(1, "meanImage")}),
 		}),

@@ -3,9 +3,9 @@
 // Input: the bytes of a neural network in a model specification and the description of the model. Output: an ir.Program
 // that computes in fp32, the only type of the format (ir.SourceForm), and the description of it as an ML program.
 //
-// The layouts, the defaults and the shapes are from coremltools' NeuralNetwork.proto and its validator. In the layout of
-// rank 5, [sequence, batch, channels, height, width], the batch is always 1, because inputs have 1 and no layer changes
-// it; a tensor of rank 5 is therefore a value [sequence, channels, height, width].
+// The layouts, the defaults and the shapes are from coremltools' NeuralNetwork.proto and its validator. In the layout
+// of rank 5, [sequence, batch, channels, height, width], the batch is always 1, because inputs have 1 and no layer
+// changes it; a tensor of rank 5 is therefore a value [sequence, channels, height, width].
 //
 // Invariants:
 //

@@ -27,7 +27,8 @@ func FuzzRead(f *testing.F) {
 		runtime.ReadMemStats(&before)
 		n, err := neuralnetwork.Read(data[spec.Start:spec.End], spec.Start, spec.Metadata)
 		runtime.ReadMemStats(&after)
-		// Of the least input, what the tables of kinds and an operation take; of a byte, a message of its own, or 8 weights.
+		// Of the least input, what the tables of kinds and an operation take; of a byte, a message of its own, or 8
+		// weights.
 		if got, most := after.TotalAlloc-before.TotalAlloc, uint64(1<<20+4096*len(data)); got > most {
 			t.Errorf("%d bytes allocated for %d, want at most %d", got, len(data), most)
 		}

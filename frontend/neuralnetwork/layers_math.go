@@ -201,7 +201,8 @@ func (l *layer) clampedReLU() []tensor {
 var geluModes = []string{"EXACT", "TANH_APPROXIMATION", "SIGMOID_APPROXIMATION"}
 
 func (l *layer) gelu() []tensor {
-	return one(l.on(ir.OpGelu, l.in[0].v, arg(ir.ParamMode, l.Str(choice(l, l.Message, "mode", geluModes)))), l.in[0].five)
+	return one(l.on(ir.OpGelu, l.in[0].v, arg(ir.ParamMode, l.Str(choice(l, l.Message, "mode", geluModes)))),
+		l.in[0].five)
 }
 
 // choice returns the name of a value of an enumeration.

@@ -293,8 +293,8 @@ func (l *layer) states(vs []*ir.Value) []tensor {
 	return out
 }
 
-// direction returns the word for the order in which a layer reads the sequence. The outputs of a reversed one are in the
-// order of processing, as those of MIL: coremltools writes this layer for MIL's operations without turning them.
+// direction returns the word for the order in which a layer reads the sequence. The outputs of a reversed one are in
+// the order of processing, as those of MIL: coremltools writes this layer for MIL's operations without turning them.
 func (l *layer) direction() ir.Arg {
 	return arg(ir.ParamDirection, l.Str(map[bool]string{false: "forward", true: "reverse"}[l.Bool("reverseInput")]))
 }
@@ -306,7 +306,8 @@ func (l *layer) recurrent(o *ir.Operation, gates []gate, biased string, args ...
 		arg(ir.ParamWeightIH, l.joined(l.Message, gates, func(g gate) string { return g.weight }, nil, size, in)),
 		arg(ir.ParamWeightHH, l.joined(l.Message, gates, func(g gate) string { return g.recursion }, nil, size, size)))
 	if l.Bool(biased) {
-		args = append(args, arg(ir.ParamBias, l.joined(l.Message, gates, func(g gate) string { return g.bias }, nil, size)))
+		args = append(args, arg(ir.ParamBias, l.joined(l.Message, gates, func(g gate) string { return g.bias }, nil,
+			size)))
 	}
 	args = append(args, arg(ir.ParamX, l.sequence()), arg(ir.ParamInitialH, l.state(1, size)))
 	return l.states(l.All(o, args...))
@@ -345,8 +346,8 @@ func (l *layer) lstm() []tensor {
 		args = append(args, arg(ir.ParamDirection, l.Str("bidirectional")))
 		back := l.kinds(l.Messages("activationsBackwardLSTM"))
 		if fore := l.kinds(l.Messages(acts)); fore != back {
-			l.reject("activationsBackwardLSTM", "activations %s; those of the other direction are %s, and MIL's lstm has "+
-				"one set", back, fore)
+			l.reject("activationsBackwardLSTM",
+				"activations %s; those of the other direction are %s, and MIL's lstm has one set", back, fore)
 		}
 	} else {
 		args = append(args, l.direction())

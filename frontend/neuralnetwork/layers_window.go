@@ -52,7 +52,8 @@ func (l *layer) window(stride [2]int64) []ir.Arg {
 	case l.Has("valid") == l.Has("same"):
 		l.refuse("want valid or same padding")
 	case l.Has("same"):
-		return append(args, arg(ir.ParamPadType, l.Str(choice(l, l.Message.Message("same"), "asymmetryMode", samePads))))
+		return append(args, arg(ir.ParamPadType, l.Str(choice(l, l.Message.Message("same"), "asymmetryMode",
+			samePads))))
 	}
 	return append(args, l.custom(l.edges(l.Message.Message("valid").Message("paddingAmounts")))...)
 }
@@ -190,8 +191,9 @@ func (l *layer) lastPixel(x *ir.Value, o *ir.Operation, kernel, stride [2]int64)
 		}
 		end := max(0, (n-1)*stride[i]+kernel[i]-in-pad[i])
 		if end > pad[i] && o == ir.OpAvgPool && !l.Bool("avgPoolExcludePadding") {
-			l.reject("includeLastPixel", "the last window of an average extends %d elements beyond the padding, and the "+
-				"format does not say whether they count", end-pad[i])
+			l.reject("includeLastPixel",
+				"the last window of an average extends %d elements beyond the padding, and the "+
+					"format does not say whether they count", end-pad[i])
 		}
 		out[2*i], out[2*i+1] = pad[i], end
 	}
@@ -301,7 +303,8 @@ func (l *layer) upsample() []tensor {
 	case mode != upsampleBilinear:
 		l.reject("mode", "unknown mode %d, want %d or %d", mode, upsampleNearest, upsampleBilinear)
 	case l.Int("linearUpsampleMode") != upsampleDefault:
-		return one(l.on(ir.OpUpsampleBilinear, t.v, append(scales, arg(ir.ParamAlignCorners, l.flag(align)))...), t.five)
+		return one(l.on(ir.OpUpsampleBilinear, t.v, append(scales, arg(ir.ParamAlignCorners, l.flag(align)))...),
+			t.five)
 	}
 	return one(l.resized(t.v, l.size(t.v, 2)*f[0], l.size(t.v, 3)*f[1], "DEFAULT"), t.five)
 }

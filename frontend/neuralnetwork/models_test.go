@@ -131,7 +131,8 @@ func ys(n int) []string {
 
 // chain is a network of layers between x and y.
 func chain(name string, shape []int64, layers ...[]byte) sample {
-	return sample{name, network(join(array(1, "x", shape...), array(10, "y")), layers...), map[string][]int64{"x": shape}}
+	return sample{name, network(join(array(1, "x", shape...), array(10, "y")), layers...),
+		map[string][]int64{"x": shape}}
 }
 
 // two is a network of one layer on x and z.
@@ -194,13 +195,15 @@ func samples() []sample {
 		one("conv", cube, 1, msg(100, num(1, 6), num(2, 2), num(10, 2), quarter, nums(30, 2, 1), nums(40, 1, 2),
 			valid(50, 1, 2, 0, 3), num(70, 1), weights(90, 72), weights(91, 6))),
 		one("conv of halves", cube, 1, msg(100, num(1, 6), num(2, 4), msg(51), halves(90, 216))),
-		one("conv same", cube, 1, msg(100, num(1, 2), num(2, 4), nums(20, 4, 2), nums(30, 2, 2), msg(51), weights(90, 64))),
-		one("conv same, start", cube, 1, msg(100, num(1, 2), num(2, 4), nums(20, 4, 2), nums(30, 2, 2), msg(51, num(1, 1)),
+		one("conv same", cube, 1, msg(100, num(1, 2), num(2, 4), nums(20, 4, 2), nums(30, 2, 2), msg(51),
 			weights(90, 64))),
+		one("conv same, start", cube, 1, msg(100, num(1, 2), num(2, 4), nums(20, 4, 2), nums(30, 2, 2),
+			msg(51, num(1, 1)), weights(90, 64))),
 		one("depthwise", cube, 1, msg(100, num(1, 4), num(2, 1), num(10, 4), msg(51), weights(90, 36))),
-		one("deconv", cube, 1, msg(100, num(1, 6), num(2, 4), num(10, 2), quarter, nums(30, 2, 2), valid(50, 1, 2, 0, 3),
-			num(60, 1), num(70, 1), weights(90, 72), weights(91, 6))),
-		one("deconv same", cube, 1, msg(100, num(1, 3), num(2, 4), nums(30, 2, 2), msg(51), num(60, 1), weights(90, 108))),
+		one("deconv", cube, 1, msg(100, num(1, 6), num(2, 4), num(10, 2), quarter, nums(30, 2, 2),
+			valid(50, 1, 2, 0, 3), num(60, 1), num(70, 1), weights(90, 72), weights(91, 6))),
+		one("deconv same", cube, 1, msg(100, num(1, 3), num(2, 4), nums(30, 2, 2), msg(51), num(60, 1),
+			weights(90, 108))),
 		one("deconv to a smaller shape", cube, 1, msg(100, num(1, 3), num(2, 4), nums(30, 2, 2), valid(50, 0, 0, 0, 0),
 			num(60, 1), weights(90, 108), nums(100, 10, 14))),
 		one("deconv to a larger shape", cube, 1, msg(100, num(1, 3), num(2, 4), nums(30, 2, 2), valid(50, 0, 0, 0, 0),
@@ -263,7 +266,8 @@ func samples() []sample {
 		exact("matmul", []int64{2, 3, 4}, msg(1045, num(5, 4), num(6, 5), num(7, 1), weights(8, 20), weights(9, 5))),
 		exact("transpose", []int64{2, 3, 4}, msg(985, nums(1, 2, 0, 1))),
 		exact("softmaxND", []int64{2, 3, 4}, msg(950, num(1, -1))),
-		chain("embedding", []int64{1}, layer("e", []string{"x"}, []string{"e"}, msg(150, num(1, 5), num(2, 3), num(10, 1),
+		chain("embedding", []int64{1}, layer("e", []string{"x"}, []string{"e"}, msg(150, num(1, 5), num(2, 3),
+			num(10, 1),
 			weights(20, 15), weights(21, 3))), layer("p", []string{"e"}, []string{"y"}, msg(310, nums(1, 2, 1, 0, 3)))),
 		chain("constant", cube, layer("c", nil, []string{"c"}, msg(290, nums(1, 4, 6, 7), weights(2, 168))),
 			layer("s", []string{"x", "c"}, []string{"y"}, msg(230))),
@@ -292,8 +296,8 @@ func samples() []sample {
 		out = append(out, one("activation "+string('A'+rune(k)), cube, 1, msg(130, msg(k, params))))
 	}
 	for k := range int64(8) {
-		out = append(out, one("unary "+string('0'+rune(k)), cube, 1, msg(220, num(1, k), flt(2, 1.5), flt(3, 0.1), flt(4, 3),
-			flt(5, 0.5))))
+		out = append(out, one("unary "+string('0'+rune(k)), cube, 1, msg(220, num(1, k), flt(2, 1.5), flt(3, 0.1),
+			flt(4, 3), flt(5, 0.5))))
 	}
 	for k := range int64(10) {
 		out = append(out, one("reduce "+string('0'+rune(k)), cube, 1, msg(280, num(1, k), flt(2, 20), num(3, 2+k%3))))

@@ -166,12 +166,15 @@ func TestFaultsNameTheLayer(t *testing.T) {
 		want string
 	}{
 		{one("custom", cube, 1, msg(500, text(10, "MyLayer"))),
-			`neuralNetwork.layers[0]: layer "the layer" of kind custom: custom layers have code of their own, which is not ` +
+			`neuralNetwork.layers[0]: layer "the layer" of kind custom: custom layers have code of their own, ` +
+				`which is not ` +
 				`in the file (class "MyLayer")`},
-		{one("unread", cube, 1, msg(1065)), `layer "the layer" of kind getShape: zinc does not read layers of this kind`},
+		{one("unread", cube, 1, msg(1065)),
+			`layer "the layer" of kind getShape: zinc does not read layers of this kind`},
 		{one("unknown", cube, 1, msg(9999)), "neuralNetwork.layers[0]: want one of the"},
 		{one("channels", cube, 1, msg(100, num(1, 2), num(2, 3), msg(51), weights(90, 54))),
-			"convolution.kernelChannels: layer \"the layer\" of kind convolution: its input has 4 channels; the kernel has 3"},
+			"convolution.kernelChannels: layer \"the layer\" of kind convolution: its input has 4 channels; the " +
+				"kernel has 3"},
 		{one("padding", cube, 1, conv(weights(90, 72))), "want valid or same padding"},
 		{one("short", cube, 1, conv(msg(51), weights(90, 71))), "the weights [2, 4, 3, 3] need 288 bytes, got 284"},
 		{one("long", cube, 1, conv(msg(51), weights(90, 73))), "need 288 bytes, got 292"},
@@ -179,12 +182,15 @@ func TestFaultsNameTheLayer(t *testing.T) {
 		{one("bits", cube, 1, conv(msg(51), indexed(90, 72, 9, table(1)))), "weights of 9 bits; want 1 to 8"},
 		{one("table", cube, 1, conv(msg(51), indexed(90, 72, 4, table(3)))), "has 8 values, want 16"},
 		{one("dynamic", cube, 1, msg(140, num(1, 168), num(2, 1), num(22, 1))), "zinc does not quantize inputs"},
-		{one("dilated", cube, 1, conv(msg(51), num(60, 1), nums(40, 2, 2))), "a transposed convolution with dilation [2, 2]"},
+		{one("dilated", cube, 1, conv(msg(51), num(60, 1), nums(40, 2, 2))),
+			"a transposed convolution with dilation [2, 2]"},
 		{one("average", cube, 1, msg(120, num(1, 1), nums(10, 3, 2), nums(20, 2, 2), msg(32, nums(10, 0, 0)))),
 			"the last window of an average extends 1 elements beyond the padding"},
 		{one("rank", []int64{3, 4}, 1, msg(175)), `input "x" has 2 dimensions`},
-		{chain("name", cube, layer("s", []string{"z"}, []string{"y"}, msg(175))), `its input "z" is not an input of the`},
-		{chain("output", cube, layer("s", []string{"x"}, []string{"z"}, msg(175))), `output "y" of the model is not an`},
+		{chain("name", cube, layer("s", []string{"z"}, []string{"y"}, msg(175))),
+			`its input "z" is not an input of the`},
+		{chain("output", cube, layer("s", []string{"x"}, []string{"z"}, msg(175))),
+			`output "y" of the model is not an`},
 		{image("scale", 20, 3, msg(2, msg(10, flt(20, 1)))), "channelScale is 0"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -231,8 +237,8 @@ func TestClassifierKeepsItsLabels(t *testing.T) {
 	}
 }
 
-// TestFlexibleShapesAreKept opens a network on images of two sizes, once with layers that work on any size and once with
-// one that needs to know it.
+// TestFlexibleShapesAreKept opens a network on images of two sizes, once with layers that work on any size and once
+// with one that needs to know it.
 func TestFlexibleShapesAreKept(t *testing.T) {
 	size := func(w, h int64) []byte { return msg(1, num(1, w), num(2, h)) }
 	in := msg(1, text(1, "x"), msg(3, msg(4, num(1, 6), num(2, 6), num(3, 20), msg(21, size(6, 6), size(8, 10)))))
@@ -244,10 +250,12 @@ func TestFlexibleShapesAreKept(t *testing.T) {
 		warning string
 	}{
 		{"any size", msg(130, msg(10)), "tensor<fp32, [2, ?, ?]>", ""},
-		{"a known size", msg(301), "tensor<fp32, [72]>", `layer "l" of kind flatten: the layer needs shapes that are known`},
+		{"a known size", msg(301), "tensor<fp32, [72]>",
+			`layer "l" of kind flatten: the layer needs shapes that are known`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			s := sample{c.name, network(join(in, array(10, "y")), conv, layer("l", []string{"h"}, []string{"y"}, c.last)), nil}
+			s := sample{c.name, network(join(in, array(10, "y")), conv, layer("l", []string{"h"}, []string{"y"},
+				c.last)), nil}
 			m, err := frontend.Open(write(t, s).path, frontend.Options{})
 			if err != nil {
 				t.Fatal(err)

@@ -69,7 +69,8 @@ func (n *network) input(x *metadata.Feature) {
 			t.v = n.Do(ir.OpExpandDims, ir.Arg{Param: ir.ParamX, Value: t.v},
 				ir.Arg{Param: ir.ParamAxes, Value: n.Ints(0)})
 		default:
-			n.fail("input %q has %d dimensions; arrays of this network have 1, channels, or 3, channels, height and width",
+			n.fail("input %q has %d dimensions; arrays of this network have 1, channels, or 3, channels, height "+
+				"and width",
 				edge, v.Type.Rank())
 		}
 	}
@@ -120,7 +121,8 @@ func (n *network) shapes() {
 			flex.Enums = make([]map[string][]int64, len(x.Enumerated))
 		}
 		if len(flex.Enums) != len(x.Enumerated) {
-			n.fail("input %q has %d enumerated shapes, another input has %d; zinc needs one of each for a configuration",
+			n.fail("input %q has %d enumerated shapes, another input has %d; zinc needs one of each for a "+
+				"configuration",
 				x.Name, len(x.Enumerated), len(flex.Enums))
 		}
 		for i, s := range x.Enumerated {

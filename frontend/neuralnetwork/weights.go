@@ -70,7 +70,8 @@ func (l *layer) quantized(w *weights, channel int) *quantized {
 	}
 	if kind == "lookupTableQuantization" {
 		if q.table = floats(sub, "floatValue"); len(q.table) != 1<<q.bits {
-			l.Stop(sub.Errorf("%s: the table of weights of %d bits has %d values, want %d", l.what(), q.bits, len(q.table),
+			l.Stop(sub.Errorf("%s: the table of weights of %d bits has %d values, want %d", l.what(), q.bits,
+				len(q.table),
 				1<<q.bits))
 		}
 		return q
@@ -85,7 +86,8 @@ func (l *layer) quantized(w *weights, channel int) *quantized {
 	}
 	for _, vs := range [][]float64{q.scale, q.bias} {
 		if k := int64(len(vs)); k != 1 && k != channels {
-			l.Stop(sub.Errorf("%s: %d scales and %d biases of weights; want 1 or %d, one for each output channel", l.what(),
+			l.Stop(sub.Errorf("%s: %d scales and %d biases of weights; want 1 or %d, one for each output channel",
+				l.what(),
 				len(q.scale), len(q.bias), channels))
 		}
 	}

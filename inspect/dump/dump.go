@@ -79,6 +79,7 @@ var dumpers = map[Kind]func(c *printer, path string, b []byte) error{
 	KindFirmware:   (*printer).firmware,
 	KindDatabase:   (*printer).database,
 	KindDescriptor: (*printer).descriptor,
+	KindANEC:       (*printer).anec,
 	KindOther:      (*printer).other,
 }
 

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/zinc-compiler/zinc/emit/afpp"
+	"github.com/zinc-compiler/zinc/emit/anec"
 	"github.com/zinc-compiler/zinc/internal/jsonform"
 	"github.com/zinc-compiler/zinc/internal/node"
 	"github.com/zinc-compiler/zinc/lower/td"
@@ -35,6 +36,7 @@ type fileDump struct {
 	stream   []td.Record
 	imageSet []imageTask
 	text10   []td.Program
+	anecFile *anec.File
 }
 
 // fault records a fault of the file. Printing continues.

@@ -1,6 +1,7 @@
 package dump
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/zinc-compiler/zinc/internal/node"
@@ -14,6 +15,12 @@ type imageTask struct {
 	at        int64    // in the file
 	task      *td.Task // nil if the image does not decode
 	err       error
+	codec     *td.Codec // nil for td.V7
+}
+
+// placed is the task at its place in the file.
+func (x *imageTask) placed() td.Placed {
+	return td.Placed{Task: x.task, Off: int(x.at), Codec: cmp.Or(x.codec, td.V7)}
 }
 
 // imageParts are the parts of a file of register images. The parts of tasks are those
@@ -69,6 +76,11 @@ func (d *fileDump) imageTasks() error {
 		d.part()
 		return td.WriteText(d.out, []td.Program{p})
 	}
+	return d.procedures()
+}
+
+// procedures prints the tasks of each procedure.
+func (d *fileDump) procedures() error {
 	defer d.open("procedures", '[')()
 	for i := 0; i < len(d.imageSet); {
 		name := d.imageSet[i].procedure
@@ -104,7 +116,7 @@ func (d *fileDump) imageProcedure(name string, list []imageTask) error {
 			}
 			continue
 		}
-		if err := d.task(i, td.Placed{Task: x.task, Off: int(x.at), Codec: td.V7}, x.at); err != nil {
+		if err := d.task(i, x.placed(), x.at); err != nil {
 			return err
 		}
 	}
@@ -148,7 +160,7 @@ func (d *fileDump) imageDetail() error {
 		if x.task == nil {
 			return fmt.Errorf("%s: %s %d: %w", d.path, d.name(PartTask), i, x.err)
 		}
-		return d.detail(x.procedure, i, n, td.Placed{Task: x.task, Off: int(x.at), Codec: td.V7}, x.at)
+		return d.detail(x.procedure, i, n, x.placed(), x.at)
 	})
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/zinc-compiler/zinc/compile/provenance"
 	"github.com/zinc-compiler/zinc/emit/afpp"
+	"github.com/zinc-compiler/zinc/emit/anec"
 	"github.com/zinc-compiler/zinc/emit/e5"
 	"github.com/zinc-compiler/zinc/emit/hwx"
 	"github.com/zinc-compiler/zinc/frontend/blobfile"
@@ -32,6 +33,7 @@ const (
 	KindFirmware
 	KindDatabase
 	KindDescriptor
+	KindANEC
 	KindOther // unknown
 )
 
@@ -53,6 +55,7 @@ var kinds = []struct {
 			(len(b) < blobfile.HeaderSize+4 || binary.LittleEndian.Uint32(b[blobfile.HeaderSize:]) == blobfile.Sentinel)
 	}},
 	{KindNetplist, netplist.Is},
+	{KindANEC, anec.Is},
 	{KindText, isText},
 }
 

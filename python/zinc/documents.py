@@ -112,6 +112,8 @@ class VerifyDocument:
 
     #: budgets that were exceeded
     violations: tuple[Violation, ...] = ()
+    #: run on hardware, with --measured
+    measured: Measured | None = None
     #: seed of the inputs
     seed: int
     #: arithmetic of the engine: ane, ane-wide, ane-fixed or ieee
@@ -679,6 +681,28 @@ class TargetResult:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Measured:
+    """cli.measuredJSON in docs/json.md."""
+
+    #: machine and system, as recorded
+    device: str
+    #: name and version, as recorded
+    driver: str
+    #: that were timed
+    calls: int
+    #: shortest call
+    least_us: float
+    #: half of the calls were not longer
+    median_us: float
+    #: longest call
+    most_us: float
+    #: outputs beside those of the simulated engine
+    engine: tuple[MeasuredOutput, ...] = ()
+    #: of the program that ran
+    program_sha256: str
+
+
+@dataclass(frozen=True, kw_only=True)
 class Output:
     """verify.Output in docs/json.md."""
 
@@ -1123,6 +1147,20 @@ class Answer:
     programs: Programs
     #: on a system that has not compiled the model before
     first_load: Load
+
+
+@dataclass(frozen=True, kw_only=True)
+class MeasuredOutput:
+    """cli.measuredOutput in docs/json.md."""
+
+    #: name of the output
+    name: str
+    #: number of elements
+    elements: int
+    #: elements that are not equal
+    different: int
+    #: largest difference
+    max_abs: float
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -33,11 +33,13 @@ type compileCommand struct {
 	flags   *pflag.FlagSet
 	debug   string
 	dryRun  bool
-	prove   bool
-	json    bool
-	beside  func(w io.Writer) error // writes what --emit has in a second file, nil for none
-	plans   []*coreml.Plan          // where Core ML itself would run the model, for reports
-	doc     *report.Document        // of what was compiled, nil before
+
+	anecHeader string // size, of --emit=anec
+	prove      bool
+	json       bool
+	beside     func(w io.Writer) error // writes what --emit has in a second file, nil for none
+	plans      []*coreml.Plan          // where Core ML itself would run the model, for reports
+	doc        *report.Document        // of what was compiled, nil before
 }
 
 func newCompile(e *env) *cobra.Command {
@@ -89,6 +91,9 @@ limit and the largest contributors.
 	f.Var(newChoice(&c.emit, emitWords()...), "emit", emitHelp())
 	f.StringVar(&c.debug, "debug-db", "",
 		"debug database to write, `OUT.zdb`: the statements, passes and rules that each part of the pair came from")
+	f.Var(newChoice(&c.anecHeader, "0x1000", "0x800"), "anec-header",
+		"bytes of the header that --emit=anec writes: as "+
+			"the driver's converter writes it, or as later versions of the driver's library read it")
 	f.BoolVar(&c.dryRun, "dry-run", false,
 		"compile and write reports, but not the pair; print what would be written")
 	f.BoolVar(&c.prove, "prove", false,

@@ -32,6 +32,7 @@ type compileFlags struct {
 	precision    string
 	place        string
 	split        bool
+	textFirst    bool // as the oldest containers, for --emit=anec
 	tdForm       string
 	function     string
 	shapes       []string
@@ -141,8 +142,8 @@ func (c *compileFlags) options(e *env, text string, p *progress) (compile.Option
 	}
 	o := compile.Options{
 		Target: t, Shapes: shapes, Precision: c.precision, Place: c.place, SplitKernel: c.split,
-		FullTD: c.tdForm == "full",
-		Func:   c.function, Workers: c.workers,
+		FullTD: c.tdForm == "full", TextFirst: c.textFirst,
+		Func: c.function, Workers: c.workers,
 		InputName: filepath.Base(text), Progress: p.step, PrintAfter: c.printAfter, PrintChanged: c.printChanged,
 		VerifyEach: c.verifyEach, Log: e.err, Provenance: c.provenance,
 	}

@@ -35,6 +35,8 @@ var emissions = []emission{
 		emitImages},
 	{name: "afpp", help: "the firmware container that loading the pair produces", write: (*compileCommand).
 		emitFirmware},
+	{name: "anec", help: "the program for the Linux driver of the engine, of a model or an h13 container " +
+		"(docs/hardware.md)", write: (*compileCommand).emitANEC},
 }
 
 // emitPair is the value of --emit for the pair.
@@ -89,6 +91,9 @@ func (c *compileCommand) runEmit(ctx context.Context, e *emission, path string) 
 	}
 	if out == stdoutName && c.reports.stdout() != nil {
 		return usagef("-o - and --report would both write to standard output")
+	}
+	if headIs(path, isContainer) {
+		return c.containerTo(ctx, e, path, out)
 	}
 	m, err := c.open(c.env, path)
 	if err != nil {

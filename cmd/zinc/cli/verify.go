@@ -33,6 +33,7 @@ type verifyCommand struct {
 	inputs   []string
 	first    bool
 	prove    bool
+	measured string
 }
 
 func newVerify(e *env) *cobra.Command {
@@ -60,6 +61,12 @@ computes in both runs, or that is equal to the last bit, needs no bound. Where a
 over %d %% or rounding adds up to more, zinc proves the pair (zinc prove): if bytes and
 statements are proved, all that is left is rounding, and the output passes as "proved".
 
+With --measured a run on hardware takes the place of the simulated one: FILE is the
+record that examples/hardware writes beside its arrays (docs/hardware.md). The model must
+compile to the program that ran. The outputs of the device are compared with the
+reference, by the same bounds, and with those of the simulated engine, and the times of
+its calls with the estimate.
+
 With --first-departure zinc prints the first statement beyond its bound: its task, its
 line and both values.
 
@@ -72,6 +79,7 @@ is exceeded.`, verify.MaxRandomInt, verify.MaxPercent, verify.MaxPercent),
   zinc verify model.mil --seed 2 --json
   zinc verify model.mil --seed 2 --engine sim
   zinc verify model.mil --first-departure
+  zinc verify digits.mlmodelc --measured record.json
   zinc verify model.mil --max-error 0.01 --max-dispatches 1`,
 		GroupID: groupRun,
 		Args:    operands(1, 1, "one MODEL"),
@@ -87,6 +95,7 @@ is exceeded.`, verify.MaxRandomInt, verify.MaxPercent, verify.MaxPercent),
 		"instead, report the first statement beyond its bound")
 	f.Var(newChoice(&c.engine, "direct", "sim"), "engine", "direct, the engine without the layers above it; or sim, "+
 		"the simulator of the whole stack")
+	f.StringVar(&c.measured, "measured", "", "compare the outputs of a run on hardware, of which `FILE` is the record")
 	f.BoolVar(&c.prove, "prove", false,
 		"also prove that the pair computes the program that was lowered (docs/prove.md)")
 	f.Var(newArithmetic(&c.numerics), "numerics", "arithmetic of the simulated engine")
@@ -94,6 +103,8 @@ is exceeded.`, verify.MaxRandomInt, verify.MaxPercent, verify.MaxPercent),
 	c.model(f)
 	exclusive(cmd, "json", "sarif")
 	exclusive(cmd, "first-departure", "prove", "sarif")
+	exclusive(cmd, "measured", "input")
+	exclusive(cmd, "measured", "first-departure", "sarif")
 	return cmd
 }
 
@@ -124,11 +135,25 @@ func (c *verifyCommand) run(cmd *cobra.Command, path string) error {
 	if err != nil {
 		return err
 	}
+	if c.measured != "" {
+		if err := c.driverForm(cmd.Flags()); err != nil {
+			return err
+		}
+	}
 	p := c.newProgress(c.progress)
 	defer p.end()
 	o, err := c.options(c.env, m.Path, p)
 	if err != nil {
 		return err
+	}
+	var hw *record
+	if c.measured != "" {
+		if hw, err = openRecord(c.measured, c.stdin); err == nil {
+			given, err = hw.match(&c.compileFlags, cmd.Context(), c.env, m, o)
+		}
+		if err != nil {
+			return err
+		}
 	}
 	vo := verify.Options{Compile: o, Seed: c.seed, Inputs: given, Numerics: mode, Workers: c.workers, Progress: p.step,
 		Prove: c.prove}
@@ -137,6 +162,9 @@ func (c *verifyCommand) run(cmd *cobra.Command, path string) error {
 			s, err := new(machineFlags).build(ctx, loadingMachine(m), mode, c.workers, nil)
 			return whole{s}, err
 		}
+	}
+	if hw != nil {
+		vo.Through = hw.through(mode)
 	}
 	r, err := verify.Run(cmd.Context(), m.Program, vo)
 	p.end()
@@ -151,6 +179,9 @@ func (c *verifyCommand) run(cmd *cobra.Command, path string) error {
 		return err
 	}
 	out := verifyResult{Result: r, Violations: judged}
+	if hw != nil {
+		out.Measured = &hw.shown
+	}
 	out.Violations = append(out.Violations, report.JudgeOutputs(r.Report.Target, outputErrors(r), c.budgets.limits)...)
 	switch {
 	case c.first && c.json:
@@ -164,6 +195,9 @@ func (c *verifyCommand) run(cmd *cobra.Command, path string) error {
 		err = sarif.Write(c.out, out.review(filepath.ToSlash(m.Path)))
 	default:
 		err = c.printText(verifyTints, r.Text)
+		if hw != nil {
+			hw.shown.writeText(c.out, r.Report)
+		}
 	}
 	if err != nil {
 		return err
@@ -223,6 +257,7 @@ type departures struct {
 type verifyResult struct {
 	*verify.Result
 	Violations []report.Violation `json:"violations,omitempty"` // budgets that were exceeded
+	Measured   *measuredJSON      `json:"measured,omitempty"`   // run on hardware, with --measured
 }
 
 // boundRule is the SARIF rule of an output that does not pass.
