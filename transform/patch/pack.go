@@ -16,8 +16,13 @@ import (
 	"github.com/zinc-compiler/zinc/lower/td"
 )
 
-// roleValues is the role of coefficients and elements.
-const roleValues = "values"
+// Roles of bytes besides those of package provenance: coefficients and elements, indices of coefficients, and what they
+// index.
+const (
+	roleValues   = "values"
+	roleIndices  = "indices"
+	roleCodebook = "codebook"
+)
 
 // maxShares is the largest number of tasks that one kernel is cut over. The number of
 // the task is part of the names of the tiles.
@@ -180,7 +185,7 @@ func (p *patcher) pack(w *weight) error {
 			if size(x, provenance.RoleTable) > 0 && u.Table != u.Node && w.from[u.Table] {
 				return w.refuse("it is part of a lookup table")
 			}
-			for _, role := range []string{roleValues, provenance.RoleBias} {
+			for _, role := range w.roles {
 				n := node(u, role)
 				if !w.from[n] || size(x, role) == 0 {
 					continue
@@ -204,7 +209,10 @@ func (p *patcher) pack(w *weight) error {
 		if o.Unit != "engine" {
 			return w.refuse("%s %q reads it on the %s unit, out of the descriptor", o.Op, o.Name, o.Unit)
 		}
-		if extents[use{o.Node, roleValues}] == nil && extents[use{o.Node, provenance.RoleBias}] == nil {
+		if !slices.ContainsFunc(w.roles, func(role string) bool { return extents[use{o.Node, role}] != nil }) {
+			if w.roles[0] == roleCodebook {
+				return w.refuse("%s %q reads the numbers that are looked up in it, not indices", o.Op, o.Name)
+			}
 			return w.refuse("%s %q uses it for more than coefficients: it is in the words of tasks or in a table", o.Op,
 				o.Name)
 		}
@@ -246,7 +254,34 @@ func (p *patcher) operation(w *weight, op provenance.NodeID, role string, extent
 	if kernels != len(extents) {
 		return w.refuse("tasks load it both as coefficients and as a source")
 	}
+	if role == roleCodebook {
+		return p.codebook(w, extents)
+	}
 	return p.kernel(w, op, role, extents)
+}
+
+// codebook writes the entries of a codebook into each copy of it.
+func (p *patcher) codebook(w *weight, extents []int) error {
+	for _, e := range extents {
+		x := &p.db.Extents[e]
+		data := make([]byte, x.Size)
+		fault := error(nil)
+		runs(x, roleCodebook, func(from, to uint64) {
+			if n := uint64(len(w.Array.Data)); n != to-from {
+				fault = &Refusal{Name: w.Name, Reason: fmt.Sprintf("the file has %d entries, the codebook %d", n/2,
+					(to-from)/2), Hint: "give an array of the constant's shape"}
+				return
+			}
+			copy(data[from:to], w.Array.Data)
+		})
+		if fault != nil {
+			return fault
+		}
+		if err := p.put(w, e, roleCodebook, data); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // surface packs a constant that tasks read as a source: its elements in order.
@@ -291,6 +326,7 @@ type share struct {
 	plan   weights.Plan
 	kernel weights.Kernel // without values
 	paired bool
+	scaled bool // the values are bytes with a scale for each output
 }
 
 func extentOf(t *td.Task, f td.Field) int { return int(t.Extent(f)) }
@@ -301,7 +337,7 @@ func (p *patcher) share(w *weight, extent int) (share, error) {
 	for i, r := range p.tasks[extent] {
 		t := r.t
 		switch {
-		case !t.Multiplies() || td.KernelFormat(t.Get(td.KernelFmt)) != td.KernelFP16:
+		case !t.Multiplies() || td.KernelFormat(t.Get(td.KernelFmt)) != td.KernelFP16 && !t.On(td.PostScaleMode):
 			return s, w.refuse("the task at %#x does not load fp16 coefficients", p.db.Tasks[r.task].Offset)
 		case t.On(td.SparseFmt):
 			return s, w.refuse("the task at %#x loads it without its zeros, so that its size depends on its values",
@@ -338,8 +374,19 @@ func (p *patcher) share(w *weight, extent int) (share, error) {
 		default:
 			one.plan.Groups = weights.SplitOCGs(out, one.plan.Cores, one.plan.OCGSize)
 		}
+		if t.On(td.PalettizedEn) {
+			one.kernel.Book = p.entries(extent)
+		}
 		// Check the size before allocating memory: the words may be corrupt.
-		if n, has := 2*uint64(one.kernel.Out)*uint64(one.kernel.Red()), p.db.Extents[extent].Size; n > has {
+		bits := uint64(16)
+		switch {
+		case one.kernel.Book != nil:
+			bits = uint64(one.kernel.Book.Bits())
+		case t.On(td.PostScaleMode):
+			bits = 8
+		}
+		one.scaled = bits == 8 && one.kernel.Book == nil
+		if n, has := bits*uint64(one.kernel.Out)*uint64(one.kernel.Red())/8, p.db.Extents[extent].Size; n > has {
 			return s, w.refuse("the task at %#x reads %d bytes of coefficients, the pair has %d",
 				p.db.Tasks[r.task].Offset, n, has)
 		}
@@ -354,6 +401,19 @@ func (p *patcher) share(w *weight, extent int) (share, error) {
 		}
 	}
 	return s, nil
+}
+
+// entries returns the codebook of an extent.
+func (p *patcher) entries(extent int) weights.Palette {
+	x := &p.db.Extents[extent]
+	content := p.content(x)
+	var book weights.Palette
+	runs(x, roleCodebook, func(from, to uint64) {
+		if book == nil {
+			book = weights.NewPalette(content[from:to])
+		}
+	})
+	return book
 }
 
 // kernel packs a weight or bias into the extents of one operation, each a share of
@@ -403,12 +463,18 @@ func (p *patcher) kernel(w *weight, op provenance.NodeID, role string, extents [
 		}
 	}
 	red := k.Red()
+	var fit fit
 	for first, i := 0, 0; i < len(shares); i++ {
 		s := &shares[i]
 		n := s.kernel.Out
-		if rows != nil {
+		switch {
+		case rows != nil && s.kernel.Book != nil:
+			s.kernel.W = fit.palette(rows[2*first*red:2*(first+n)*red], s.kernel.Book)
+		case rows != nil && s.scaled:
+			return w.refuse("its tasks read bytes with scales, and new values would need other scales")
+		case rows != nil:
 			s.kernel.W = rows[2*first*red : 2*(first+n)*red]
-		} else {
+		default:
 			s.kernel.W = make([]byte, 2*n*red)
 		}
 		x := &p.db.Extents[s.extent]
@@ -433,7 +499,7 @@ func (p *patcher) kernel(w *weight, op provenance.NodeID, role string, extents [
 			return err
 		}
 	}
-	return nil
+	return fit.judge(w)
 }
 
 // pack packs a share.

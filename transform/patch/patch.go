@@ -25,6 +25,9 @@ type Weight struct {
 	// Array has the constant's type, fp16, and its shape. Every value of the type is
 	// allowed, including infinities and NaNs, as in the compiler.
 	Array npy.Array
+	// MaxError is the largest difference that a value of a weight in compressed form, which is the result of a constexpr
+	// operation, may have from what its codebook or scale can express.
+	MaxError float64
 }
 
 // Refusal is the reason why a constant cannot be patched.
@@ -51,6 +54,16 @@ type Change struct {
 	Line  int    `json:"line,omitempty"`  // line of the constant in the source, or 0
 	Bytes int    `json:"bytes,omitempty"` // bytes of the container that were written, 0 if all was computed again
 	Tasks int    `json:"tasks,omitempty"` // number of tasks that load them
+	// Error is how far the values are from those of a weight that keeps its codebook or scales, nil for other weights.
+	Error *Error `json:"error,omitempty"`
+}
+
+// Error is how far the values of a weight are from those that its compressed form can express.
+type Error struct {
+	Largest float64 `json:"largest"` // difference of a value
+	Index   int     `json:"index"`   // of that value, row major in the order of the kernel
+	// Ratio is the ratio of signal to noise in dB, 0 if there is no noise.
+	Ratio float64 `json:"snr_db,omitempty"`
 }
 
 // Result is a patched pair.
@@ -91,6 +104,8 @@ type weight struct {
 	Weight
 	statement int
 	from      []bool // by node: whether the constant is part of it
+	unpacked  []bool // by node: whether it is what a constexpr operation makes of the constant
+	roles     []string
 	change    Change
 }
 
@@ -204,20 +219,22 @@ func (p *patcher) find(w Weight) (*weight, error) {
 		}
 		found = i
 	}
+	x := &weight{Weight: w, from: make([]bool, len(p.db.Nodes)), roles: []string{roleValues, provenance.RoleBias}}
 	switch {
 	case found >= 0:
-	case named >= 0:
-		hint, model := "patch the constants that it is made of", false
-		if strings.HasPrefix(p.db.Statements[named].Op, unpacks) {
-			hint, model = "put in the values that it unpacks to, with its model", true
+		if op := p.lookup(found); op >= 0 {
+			x.unpacked, x.roles = p.results(op), []string{roleCodebook}
 		}
+	case named >= 0 && strings.HasPrefix(p.db.Statements[named].Op, unpacks):
+		found = named
+		x.unpacked, x.roles = p.results(named), []string{roleIndices, roleValues}
+	case named >= 0:
 		return nil, &Refusal{Name: w.Name, Reason: fmt.Sprintf("it is the result of %s, no constant",
-			p.db.Statements[named].Op),
-			Hint: hint, Model: model}
+			p.db.Statements[named].Op), Hint: "patch the constants that it is made of"}
 	default:
 		return nil, p.unknown(w.Name, name)
 	}
-	x := &weight{Weight: w, statement: found, from: make([]bool, len(p.db.Nodes))}
+	x.statement = found
 	x.change = Change{Name: w.Name, Line: int(p.db.Statements[found].Line)}
 	for i, n := range p.db.Nodes {
 		x.from[i] = int(n.Statement) == found || slices.ContainsFunc(n.From, func(f provenance.NodeID) bool {
@@ -241,17 +258,39 @@ func (p *patcher) find(w Weight) (*weight, error) {
 	return x, nil
 }
 
+// lookup returns the statement that looks weights up in a constant, -1 if there is none.
+func (p *patcher) lookup(constant int) int {
+	return slices.IndexFunc(p.db.Statements, func(s provenance.Statement) bool {
+		return s.Op == unpacks+"lut_to_dense" && slices.Contains(s.Args, int32(constant))
+	})
+}
+
+// results returns, by node, whether it is what folding made of a constexpr operation and its constants alone.
+func (p *patcher) results(op int) []bool {
+	out := make([]bool, len(p.db.Nodes))
+	own := append([]int32{int32(op)}, p.db.Statements[op].Args...)
+	for i, n := range p.db.Nodes {
+		own := func(f provenance.NodeID) bool { return slices.Contains(own, p.db.Nodes[f].Statement) }
+		out[i] = n.Statement < 0 && len(n.From) > 0 && !slices.ContainsFunc(n.From, func(f provenance.NodeID) bool {
+			return !own(f)
+		}) && slices.ContainsFunc(n.From, func(f provenance.NodeID) bool { return int(p.db.Nodes[f].Statement) == op })
+	}
+	return out
+}
+
 // shaped reports whether the database contains the constant's shape, which find has then
 // compared with the array's. Databases of old revisions do not contain it.
-func (p *patcher) shaped(w *weight) bool { return p.db.Statements[w.statement].Type != "" }
+func (p *patcher) shaped(w *weight) bool {
+	return w.unpacked != nil || p.db.Statements[w.statement].Type != ""
+}
 
 func (w *weight) refuse(format string, args ...any) error {
 	return &Refusal{Name: w.Name, Reason: fmt.Sprintf(format, args...), Hint: compileAgain, Model: true}
 }
 
-// plain reports whether a node is the unchanged constant of the source.
+// plain reports whether a node is the unchanged constant of the source, or what it is unpacked to.
 func (p *patcher) plain(w *weight, n provenance.NodeID) bool {
-	return int(p.db.Nodes[n].Statement) == w.statement
+	return int(p.db.Nodes[n].Statement) == w.statement || w.unpacked != nil && w.unpacked[n]
 }
 
 // shownStatements is the number of statements that a refusal names.
@@ -318,7 +357,7 @@ func (p *patcher) apply() {
 		x := &p.db.Extents[i]
 		now := p.content(x)
 		before := bytes.Clone(now)
-		for _, role := range []string{roleValues, provenance.RoleBias} {
+		for _, role := range []string{roleValues, provenance.RoleBias, roleIndices, roleCodebook} {
 			if wr := p.writes[place{i, role}]; wr != nil {
 				runs(x, role, func(from, to uint64) { copy(now[from:to], wr.data[from:to]) })
 			}

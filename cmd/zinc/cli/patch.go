@@ -31,6 +31,7 @@ type patchCommand struct {
 	out    string
 	debug  string
 	source string // path of the model, "" to patch by the debug database
+	error  float64
 	json   bool
 }
 
@@ -59,9 +60,13 @@ The place of a constant is read from the debug database beside the pair, FILE.zd
 written with --debug-db when the pair was compiled. A constant that the passes folded
 into others, or that determines more than coefficients, is refused with the reason. With
 --model the pair is computed again from its source, folding included, with the flags
-that it was compiled with; values that would change the tasks are refused. NAME may then
-also be the result of a constexpr operation: the array has the values that it unpacks
-to.
+that it was compiled with; values that would change the tasks are refused.
+
+NAME may also be the result of a constexpr operation: the array has the values that it
+unpacks to. A weight whose tasks read indices keeps its codebook, and its values become
+the nearest entries; it is refused with the error that it would have if a value is more
+than --max-error from its entry. The table of constexpr_lut_to_dense replaces the codebook
+alone. With --model such a weight is written as numbers.
 
 OUT.e5 and OUT.zdb are written beside OUT.hwx, so a patched pair can be patched again.
 The name - is standard input, of a container alone, and standard output, with -o -.`,
@@ -89,6 +94,8 @@ The name - is standard input, of a container alone, and standard output, with -o
 	f.StringVar(&c.debug, "debug-db", "", "debug database of the pair, `FILE.zdb` (default the one beside it)")
 	f.StringVar(&c.source, "model", "", "`MODEL` that the pair was compiled from: compute the constants again, "+
 		"folding included")
+	f.Float64Var(&c.error, "max-error", 0, "largest difference `E` of a value from the nearest entry of a weight's "+
+		"codebook")
 	f.BoolVar(&c.json, "json", false, "print what was patched as JSON")
 	f.AddFlagSet(form)
 	exclusive(cmd, "debug-db", "model")
@@ -126,7 +133,7 @@ func (c *patchCommand) run(ctx context.Context, path string) error {
 		if err != nil {
 			return fmt.Errorf("weights %s: %s: %w", f.name, f.file, err)
 		}
-		ws = append(ws, patch.Weight{Name: f.name, Array: a})
+		ws = append(ws, patch.Weight{Name: f.name, Array: a, MaxError: c.error})
 	}
 	var r *patch.Result
 	if c.source != "" {
@@ -163,6 +170,12 @@ func (c *patchCommand) run(ctx context.Context, path string) error {
 		what := ""
 		if ch.Tasks > 0 {
 			what = fmt.Sprintf(", %d bytes that %s", ch.Bytes, diag.Count(ch.Tasks, "task loads", "tasks load"))
+		}
+		if e := ch.Error; e != nil && e.Largest > 0 {
+			what += fmt.Sprintf("; its values are up to %.4g from the codebook's entries, signal to noise %.1f dB", e.Largest,
+				e.Ratio)
+		} else if e != nil {
+			what += "; its codebook has the values"
 		}
 		c.note("%s%s: patched%s", ch.Name, at, what)
 	}
