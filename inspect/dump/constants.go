@@ -11,6 +11,7 @@ import (
 
 	"github.com/zinc-compiler/zinc/compile/provenance"
 	"github.com/zinc-compiler/zinc/emit/hwx"
+	"github.com/zinc-compiler/zinc/internal/diag"
 	"github.com/zinc-compiler/zinc/internal/node"
 	"github.com/zinc-compiler/zinc/layout/weights"
 	"github.com/zinc-compiler/zinc/lower/td"
@@ -34,6 +35,7 @@ type constant struct {
 	from, to uint64 // in the constants, with all sections in sequence; to is 0 if the reader does not state it
 	form     string // of its values, as named in the field table
 	decode   func(b []byte) []string
+	task     *td.Task // that reads it as coefficients, nil without one
 	readers  []constantReader
 }
 
@@ -167,7 +169,7 @@ func (d *fileDump) constantParts(space *constantSpace) error {
 		c := constant{form: "read by no task of the chain", decode: decoderOf(nil)}
 		for ; next < len(list) && list[next].from < x.Offset+x.Size; next++ {
 			if len(c.readers) == 0 {
-				c.form, c.decode = list[next].form, list[next].decode
+				c.form, c.decode, c.task = list[next].form, list[next].decode, list[next].task
 			}
 			c.readers = append(c.readers, list[next].readers...)
 		}
@@ -192,6 +194,9 @@ func (d *fileDump) constant(space *constantSpace, c *constant, from, to uint64, 
 			names = append(names, fmt.Sprintf("and %d more", count-maxReaders))
 		}
 		n.Add(node.Text("      read by %s\n", strings.Join(names, ", ")))
+	}
+	if c.task != nil {
+		codebook(n, c.task, space.bytes(from, int(min(to-from, 1<<16))))
 	}
 	if x == nil {
 		return d.put(n)
@@ -249,7 +254,7 @@ func (d *fileDump) readConstants(space *constantSpace) []constant {
 		if !ok {
 			n = len(list)
 			index[k] = n
-			list = append(list, constant{from: k.from, to: k.to, form: form, decode: decoderOf(decode)})
+			list = append(list, constant{from: k.from, to: k.to, form: form, decode: decoderOf(decode), task: decode})
 		}
 		list[n].readers = append(list[n].readers, constantReader{p.Name, i, by})
 	}
@@ -317,6 +322,57 @@ func formOf(t *td.Task) string {
 		parts = append(parts, t.Word(td.Nonlinear))
 	}
 	return strings.Join(parts, "; ")
+}
+
+// shownEntries is the number of entries of a codebook that the text has.
+const shownEntries = 16
+
+// codebook adds the codebook of the first core and its first indices to a node. b is the part of that core, or its
+// beginning.
+func codebook(n *node.Node, t *td.Task, b []byte) {
+	if !t.Multiplies() || !t.On(td.PalettizedEn) {
+		return
+	}
+	if t.UsesTable() {
+		b = b[min(weights.TableBytes, len(b)):]
+	}
+	bits := t.Int(td.PalettizeBits)
+	book := weights.NewPalette(b[:min(2<<bits, len(b))])
+	b = b[min((2<<bits+weights.Granule-1)&^(weights.Granule-1), len(b)):]
+	entries := []string{}
+	for _, v := range book {
+		entries = append(entries, strconv.FormatFloat(weights.FromFP16(v), 'g', -1, 32))
+	}
+	more := ""
+	if k := len(entries) - shownEntries; k > 0 {
+		more = fmt.Sprintf(" and %d more", k)
+	}
+	n.Add(node.Value("codebook", entries), node.Text("      codebook of %d: %s%s\n", len(entries),
+		strings.Join(entries[:min(len(entries), shownEntries)], " "), more))
+	if t.On(td.SparseBinary) {
+		return // masks, no indices
+	}
+	lanes := 1
+	if !t.On(td.UnicastEn) {
+		if gs := weights.SplitOCGs(t.Int(td.Cout), 1<<min(t.Get(td.ActiveNE), 8), t.Int(td.OCGSize)); len(gs) > 0 {
+			lanes = gs[0].Lanes
+		}
+	}
+	if t.On(td.NEBias) {
+		b = b[min(2*lanes, len(b)):]
+	}
+	first := []int{}
+	for i := range headValues {
+		if at := i * bits; at/8 < len(b) {
+			v := int(b[at/8]) >> (at % 8)
+			if at%8+bits > 8 && at/8+1 < len(b) {
+				v |= int(b[at/8+1]) << (8 - at%8)
+			}
+			first = append(first, v&(1<<bits-1))
+		}
+	}
+	n.Add(node.Value("indices", first), node.Text("      indices of %d bits, side by "+
+		"side of %s: %s\n", bits, diag.Count(lanes, "output", "outputs"), strings.Trim(fmt.Sprint(first), "[]")))
 }
 
 // decoderOf returns the function that reads the first values of coefficients: of bytes if the task's KernelFmt is one
