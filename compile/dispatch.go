@@ -39,8 +39,8 @@ type Dispatch struct {
 	Cause   string `json:"cause"`           // why it is a dispatch of its own
 	// Chained is set if the firmware runs it after the previous dispatch, without the host.
 	Chained bool `json:"chained,omitempty"`
-	// CutBy are the operations on the CPU that the partition waits for and that themselves wait for the engine, as indices
-	// into Report.Ops. The first is the most relevant: the others may only convert or move data for it.
+	// CutBy are the operations on the CPU that the partition waits for and that themselves wait for the engine, as
+	// indices into Report.Ops. The first is the most relevant: the others may only convert or move data for it.
 	CutBy []int `json:"cut_by,omitempty"`
 	// Estimate is the estimate of the tasks and of the dispatch itself, nil in a plan.
 	Estimate *Estimate `json:"estimate,omitempty"`
@@ -87,8 +87,8 @@ func (u *unit) dispatches(index map[*ir.Op]int) {
 	}
 }
 
-// between returns the operations of the given partitions, none of them on the engine, that an engine one waits for: those
-// on the CPU that wait for the engine themselves; if there are none, all on the CPU; and if none is on the CPU or
+// between returns the operations of the given partitions, none of them on the engine, that an engine one waits for:
+// those on the CPU that wait for the engine themselves; if there are none, all on the CPU; and if none is on the CPU or
 // produces what the partition reads, all of them.
 func (u *unit) between(steps []*passes.Partition, to *passes.Partition, fromEngine map[*ir.Op]bool) []*ir.Op {
 	need := map[*ir.Value]bool{}

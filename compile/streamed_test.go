@@ -26,7 +26,8 @@ func stack(t *testing.T, tab *target.Table, layers int, width int64, product boo
 		}
 		switch form {
 		case "palette4":
-			return g.Op("constexpr_lut_to_dense", "indices", full(ir.UInt4, func(i int64) float64 { return float64(i % 16) }),
+			return g.Op("constexpr_lut_to_dense", "indices", full(ir.UInt4,
+				func(i int64) float64 { return float64(i % 16) }),
 				"lut", g.Filled(ir.FP16, func(i int64) float64 { return float64(i+1) / 512 }, append(ones, 16, 1)...))
 		case "int8":
 			return g.Op("constexpr_blockwise_shift_scale", "data", full(ir.Int8, func(i int64) float64 {
@@ -45,12 +46,13 @@ func stack(t *testing.T, tab *target.Table, layers int, width int64, product boo
 			}
 		}
 		return g.Op("constexpr_sparse_to_dense", "nonzero_data",
-			g.Filled(ir.FP16, func(int64) float64 { return 1.0 / 64 }, n), "mask", full(ir.UInt1, func(i int64) float64 {
-				if kept[i] {
-					return 1
-				}
-				return 0
-			}))
+			g.Filled(ir.FP16, func(int64) float64 { return 1.0 / 64 }, n), "mask", full(ir.UInt1,
+				func(i int64) float64 {
+					if kept[i] {
+						return 1
+					}
+					return 0
+				}))
 	}
 	x := g.Input(1, width)
 	if !product {
@@ -111,8 +113,8 @@ func TestCompressedWeightsTakeThePublishedTimes(t *testing.T) {
 		t.Logf("%s, %d of width %d, %s: %.3f of %s us, published %.3f to %.3f: %.1f %% off", c.target.Name, c.layers,
 			c.width, c.form, got, dense, c.lo, c.hi, 100*off)
 		if off > within || math.IsNaN(off) {
-			t.Errorf("%s, %d of width %d, %s: %.3f of the time of fp16, published %.3f to %.3f", c.target.Name, c.layers,
-				c.width, c.form, got, c.lo, c.hi)
+			t.Errorf("%s, %d of width %d, %s: %.3f of the time of fp16, published %.3f to %.3f", c.target.Name,
+				c.layers, c.width, c.form, got, c.lo, c.hi)
 		}
 	}
 }

@@ -16,8 +16,8 @@ const listPrefix = 4096
 // containerMagic begins compiled containers.
 const containerMagic = "\xce\xfa\xef\xbe"
 
-const containerHint = "open the model that it was compiled from; zinc check prints the time of a container's tasks, and " +
-	"zinc dump what is in it"
+const containerHint = "open the model that it was compiled from; zinc check prints the time of a container's tasks, " +
+	"and zinc dump what is in it"
 
 // propertyList reports whether the regular file of that name begins as a property list does. A compiled container is a
 // *FormError.

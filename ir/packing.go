@@ -174,8 +174,8 @@ func VerifyPackings(p *Program) error {
 				}
 				seen[v.Const] = true
 				if c := v.Const; bad == nil && c.Packing != nil && c.Assumed == nil && !c.Packing.packs(c) {
-					bad = fmt.Errorf("%s: %s: a value of %s is not one of its packing", p.PosString(op.Pos), op.Def.Name,
-						v.Name)
+					bad = fmt.Errorf("%s: %s: a value of %s is not one of its packing", p.PosString(op.Pos),
+						op.Def.Name, v.Name)
 				}
 			})
 		})

@@ -83,9 +83,9 @@ func (d *draft) reads(p weights.Plan, k *weights.Kernel, parts weights.Parts) {
 	}
 }
 
-// skips reports whether a kernel is stored without its zeros: a sparse one, and one with stride 2 both ways and without a table (recorded, in
-// several output groups too: case conv_probe_k3_c128_n1024_s16_st2_g1_bias0_same, and cut:
-// case conv_probe_k3_c256_n256_s32_st2_g1_bias0_same; with a table it is dense, modelled).
+// skips reports whether a kernel is stored without its zeros: a sparse one, and one with stride 2 both ways and without
+// a table (recorded, in several output groups too: case conv_probe_k3_c128_n1024_s16_st2_g1_bias0_same, and cut: case
+// conv_probe_k3_c256_n256_s32_st2_g1_bias0_same; with a table it is dense, modelled).
 func skips(w *window, k *weights.Kernel) bool {
 	return k.Sparse || w.sx == 2 && w.sy == 2 && k.Table == nil
 }

@@ -71,8 +71,8 @@ func packingOf(t *target.Table, op *ir.Op, c *ir.Const) (p *packing, why string)
 	u := usesOf(op, c)
 	if k := c.Packing; k.Scales != nil {
 		if p.scales = constHalves(&ir.Const{Data: k.Scales}); len(p.scales) > 1 && k.Axis != u.axis {
-			return nil, fmt.Sprintf("its scales are along dimension %d, and the outputs of %q along dimension %d", k.Axis,
-				op.Results[0].Name, u.axis)
+			return nil, fmt.Sprintf("its scales are along dimension %d, and the outputs of %q along dimension %d",
+				k.Axis, op.Results[0].Name, u.axis)
 		}
 	}
 	p.measure(c, &u)

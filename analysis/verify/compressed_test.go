@@ -46,7 +46,8 @@ func matmul(name string, x, y []int64, tx, ty, first bool) weighted {
 	if ty || first && !tx {
 		axis = len(y) - 2
 	}
-	return weighted{name: "matmul " + name, axis: axis, build: func(g *irbuild.Graph, w func(shape ...int64) *ir.Value) *ir.Value {
+	return weighted{name: "matmul " + name, axis: axis, build: func(g *irbuild.Graph,
+		w func(shape ...int64) *ir.Value) *ir.Value {
 		var a, b *ir.Value
 		if first {
 			b = g.Input(y...)

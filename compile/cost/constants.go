@@ -42,8 +42,8 @@ var (
 		Name:  "compressed coefficients",
 		Value: 4,
 		Unit:  "a core and cycle",
-		Source: "8 bytes of fp16 a core and cycle; palettes of 4 bits reach 3.3 to 4.2 of them on the M5 Pro (ANEForge, " +
-			"compress_speedup_bench), and on the M1 they are 2.37 times as fast as fp16, which 3.9 are " +
+		Source: "8 bytes of fp16 a core and cycle; palettes of 4 bits reach 3.3 to 4.2 of them on the M5 Pro " +
+			"(ANEForge, compress_speedup_bench), and on the M1 they are 2.37 times as fast as fp16, which 3.9 are " +
 			"(sbryngelson/ane-guide, chapter 7); that other forms and chips have the same limit is assumed",
 		Known: Modelled,
 	}

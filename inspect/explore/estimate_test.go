@@ -95,8 +95,8 @@ func TestGenerationsAreComparedFromAView(t *testing.T) {
 	}
 }
 
-// TestEstimateRefuses has what cannot be estimated: texts with errors, whose diagnostics are those of compiling, and other
-// versions.
+// TestEstimateRefuses has what cannot be estimated: texts with errors, whose diagnostics are those of compiling, and
+// other versions.
 func TestEstimateRefuses(t *testing.T) {
 	c := newClient(t, small, digits)
 	var src sourceText

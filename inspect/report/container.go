@@ -113,8 +113,8 @@ func (c *Container) Text(w io.Writer, all bool) error {
 	}
 	fmt.Fprintf(&b, "\n%s See docs/cost.md.\n", cost.Error(c.Target))
 	fmt.Fprintf(&b, "tasks of kinds recorded from Apple's compiler: %d of %d\n", c.Attested, c.Tasks)
-	b.WriteString("A container has no statements: for what to change, and for the CPU's part, check the model that it " +
-		"was compiled from.\n")
+	b.WriteString("A container has no statements: for what to change, and for the CPU's part, check the model that " +
+		"it was compiled from.\n")
 	_, err := w.Write(b.Bytes())
 	return err
 }
@@ -138,14 +138,15 @@ func (p *ProcedureTime) text(b *bytes.Buffer, all bool) {
 	}
 	fmt.Fprintf(b, "%s\n", title)
 	for _, t := range list[:most] {
-		fmt.Fprintf(b, "  %8s  %4s  task %d: %s, bound by %s\n", t.Time.Short(), shareOf(t.Time, p.Time), t.Task, t.Does,
-			t.Bound)
+		fmt.Fprintf(b, "  %8s  %4s  task %d: %s, bound by %s\n", t.Time.Short(), shareOf(t.Time, p.Time), t.Task,
+			t.Does, t.Bound)
 	}
 	var rest cost.Time
 	for _, t := range list[most:] {
 		rest += t.Time
 	}
 	if n := len(list) - most; n > 0 {
-		fmt.Fprintf(b, "  %8s  %4s  %s\n", rest.Short(), shareOf(rest, p.Time), diag.Count(n, "other task", "other tasks"))
+		fmt.Fprintf(b, "  %8s  %4s  %s\n", rest.Short(), shareOf(rest, p.Time), diag.Count(n, "other task",
+			"other tasks"))
 	}
 }

@@ -152,8 +152,8 @@ func TestStreamedKernelsAreCutAtTheLimit(t *testing.T) {
 	}
 }
 
-// TestBytesArePlanesOfNumbers packs kernels as bytes with scales, and compares the planes that they stand for with those
-// of the kernel without scales.
+// TestBytesArePlanesOfNumbers packs kernels as bytes with scales, and compares the planes that they stand for with
+// those of the kernel without scales.
 func TestBytesArePlanesOfNumbers(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	for name, c := range map[string]struct {
@@ -204,7 +204,8 @@ func TestBytesArePlanesOfNumbers(t *testing.T) {
 			}
 			dense, dl := pack(k)
 			data, l := pack(&small)
-			if !bytes.Equal(bytes.Join(sections(t, data, l, Bias), nil), bytes.Join(sections(t, dense, dl, Bias), nil)) {
+			got, want := sections(t, data, l, Bias), sections(t, dense, dl, Bias)
+			if !bytes.Equal(bytes.Join(got, nil), bytes.Join(want, nil)) {
 				t.Error("biases differ")
 			}
 			scales, planes, numbers := sections(t, data, l, Scale), sections(t, data, l, Values),

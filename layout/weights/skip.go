@@ -15,9 +15,9 @@ const (
 // maxSkipBody is the largest value of the 24-bit length in front of a body.
 const maxSkipBody = 1<<24 - 1
 
-// PackSkipping packs a kernel of stride 2, or a sparse one of stride 1 (modelled), in the zero-skipping form and returns
-// the parts in core order with their sizes, which depend on the values. smallOutput says that the task works on a small
-// image as a whole.
+// PackSkipping packs a kernel of stride 2, or a sparse one of stride 1 (modelled), in the zero-skipping form and
+// returns the parts in core order with their sizes, which depend on the values. smallOutput says that the task works on
+// a small image as a whole.
 //
 // There is one body per core and output channel group (dense), per core and conv group (grouped), or per channel
 // (depthwise):
@@ -26,8 +26,8 @@ const maxSkipBody = 1<<24 - 1
 //
 // Slots run over input channel; stride phase (py, px) in (0,0) (0,1) (1,0) (1,1); cell (y, x) of the ceil(KH/2) by
 // ceil(KW/2) grid in raster order; lane. A slot is W[out][ci][2y+py][2x+px], or nothing where that tap or lane does not
-// exist. A sparse kernel has one phase, whose cells are the taps. Eight slots make one mask byte, lowest bit first, over the whole body; zeros of either sign are left out. With
-// WideMasks sixteen slots make one mask (recorded on h14).
+// exist. A sparse kernel has one phase, whose cells are the taps. Eight slots make one mask byte, lowest bit first,
+// over the whole body; zeros of either sign are left out. With WideMasks sixteen slots make one mask (recorded on h14).
 // Bodies are padded to Granule per core (dense, depthwise) or per conv group (grouped).
 //
 // Recorded with one output channel group only; several follow one another inside the part (modelled), as does a fused

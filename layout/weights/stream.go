@@ -57,7 +57,8 @@ func (p *piece) same(q *piece) bool {
 // same reports whether two jobs pack the same rows in the same way.
 func (j *job) same(k *job) bool {
 	return bytes.Equal(j.lead, k.lead) && slices.Equal(j.book, k.book) && sameMemory(j.rows, k.rows) &&
-		slices.Equal(j.bias, k.bias) && slices.Equal(j.scales, k.scales) && j.size == k.size && j.red == k.red && j.lanes == k.lanes && j.step == k.step &&
+		slices.Equal(j.bias, k.bias) && slices.Equal(j.scales, k.scales) && j.size == k.size && j.red == k.red &&
+		j.lanes == k.lanes && j.step == k.step &&
 		j.stride == k.stride
 }
 

@@ -349,8 +349,9 @@ var (
 	BiasMode      = reg(NE, "BiasMode", 0x04, 5, 1, 1, Named, "")
 	MatrixBias    = reg(NE, "MatrixBiasEn", 0x04, 7, 1, 1, Named, "")
 	BinaryPoint   = reg(NE, "BinaryPoint", 0x04, 9, 4, 1, Named, "14 in current samples, 0 in the oldest copies")
-	PostScaleMode = reg(NE, "PostScaleMode", 0x04, 14, 1, 1, Named, "coefficients are signed bytes, which begin with one "+
-		"scale for each output channel, before the biases (modelled)")
+	PostScaleMode = reg(NE, "PostScaleMode", 0x04, 14, 1, 1, Named,
+		"coefficients are signed bytes, which begin with one scale for each output channel, before the biases "+
+			"(modelled)")
 	Nonlinear = reg(NE, "NonlinearMode", 0x04, 16, 2, 1, Recorded, "function of the result, after PostScale").
 			values(nonlinearities()...)
 	MACWord20     = reg(NE, "MACWord20", 0x04, 20, 1, 1, Named, "set in every sample")

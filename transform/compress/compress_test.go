@@ -53,7 +53,9 @@ func TestFormsKeepTheirPromises(t *testing.T) {
 			}
 			for _, w := range ws {
 				for _, f := range Forms {
-					t.Run(fmt.Sprint(opset, dtype, w.data.Type, f.Name), func(t *testing.T) { checkForm(t, f, w, opset) })
+					t.Run(fmt.Sprint(opset, dtype, w.data.Type, f.Name), func(t *testing.T) {
+						checkForm(t, f, w, opset)
+					})
 				}
 			}
 		}

@@ -301,7 +301,8 @@ func opset(p *ir.Program, since string) (string, error) {
 			op.Operands(func(param *ir.Param, _ *ir.Value) { given = append(given, param.Name) })
 			if now := ir.LookupArgs(op.Def.Name, out, given); now != op.Def {
 				fault = cmp.Or(fault, fmt.Errorf("%sfunction %s is of opset %s, and compressed weights need %s, in "+
-					"which %s has another form; convert the model for iOS %s or later", at(p, op.Pos), f.Name, f.Opset, out, op.Def.Name, out[len("ios"):]))
+					"which %s has another form; convert the model for iOS %s or later",
+					at(p, op.Pos), f.Name, f.Opset, out, op.Def.Name, out[len("ios"):]))
 			}
 		})
 	}

@@ -23,8 +23,8 @@ type move struct {
 func (s *study) mixture() error {
 	asItIs := s.Rows[0].Error
 	if !s.o.Metric.within(asItIs, s.o.Limit) {
-		return fmt.Errorf("the model as it is has %s %.6g compared with fp32, beyond the limit of %.6g; nothing that is "+
-			"compressed comes closer", s.o.Metric, s.o.Metric.of(asItIs), s.o.Limit)
+		return fmt.Errorf("the model as it is has %s %.6g compared with fp32, beyond the limit of %.6g; nothing that "+
+			"is compressed comes closer", s.o.Metric, s.o.Metric.of(asItIs), s.o.Limit)
 	}
 	moves := s.moves()
 	sums := make([]float64, len(moves)+1) // of the noise of the first moves

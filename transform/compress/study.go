@@ -183,8 +183,8 @@ func (s *study) keep() {
 		}
 		op := w.reads[0]
 		s.Weights = append(s.Weights, Weight{
-			Name: w.name, Line: op.Pos.Line, Op: op.Def.Name, Type: w.data.Type.String(), Bytes: w.bytes(), Kept: w.kept,
-			Forms: []WeightForm{},
+			Name: w.name, Line: op.Pos.Line, Op: op.Def.Name, Type: w.data.Type.String(), Bytes: w.bytes(),
+			Kept: w.kept, Forms: []WeightForm{},
 		})
 		for _, pos := range w.places() {
 			s.sharing[pos]++

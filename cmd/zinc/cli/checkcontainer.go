@@ -65,8 +65,8 @@ func (c *checkCommand) containerAlone(path string) error {
 	if len(wrong) == 0 {
 		return nil
 	}
-	return usagef("check: %s is a compiled container, for which only --%s are allowed, not %s; check the model that it "+
-		"was compiled from", path, strings.Join(containerFlags, ", --"), strings.Join(wrong, ", "))
+	return usagef("check: %s is a compiled container, for which only --%s are allowed, not %s; check the model that "+
+		"it was compiled from", path, strings.Join(containerFlags, ", --"), strings.Join(wrong, ", "))
 }
 
 // targetOf returns the target of --target, which must be one whose containers have the container's CPU subtype, or the
@@ -84,8 +84,8 @@ func (c *checkCommand) targetOf(path string, f *hwx.File) (*target.Table, error)
 		return nil, usagef("check: --target: %v", err)
 	}
 	if t.Subtype != f.Header.CPUSubtype {
-		return nil, usagef("check: --target %s: containers of %s have CPU subtype %d, that of %s is %d, of %s", c.target,
-			t.Name, t.Subtype, path, f.Header.CPUSubtype, on.Name)
+		return nil, usagef("check: --target %s: containers of %s have CPU subtype %d, that of %s is %d, of %s",
+			c.target, t.Name, t.Subtype, path, f.Header.CPUSubtype, on.Name)
 	}
 	return t, nil
 }

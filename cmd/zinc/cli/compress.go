@@ -284,7 +284,8 @@ func (c *compressCommand) text(model string, r *compressJSON) error {
 	}
 	for _, x := range r.Rows {
 		if x.Why != "" {
-			fmt.Fprintf(w, "%s: %s read as fp16; the first: %s\n", x.Form, diag.Count(x.Folds, "weight is", "weights are"),
+			fmt.Fprintf(w, "%s: %s read as fp16; the first: %s\n", x.Form,
+				diag.Count(x.Folds, "weight is", "weights are"),
 				strings.TrimPrefix(x.Why, "dense: "))
 		}
 	}
@@ -330,7 +331,9 @@ func (c *compressCommand) weightText(w io.Writer, r *compressJSON) error {
 		slices.SortStableFunc(list, func(a, b compress.Weight) int { return cmp.Compare(b.Bytes, a.Bytes) })
 		list = list[:min(len(list), shownWeights)]
 	}
-	measured := slices.ContainsFunc(list, func(x compress.Weight) bool { return len(x.Forms) > 0 && x.Forms[0].Error != nil })
+	measured := slices.ContainsFunc(list, func(x compress.Weight) bool {
+		return len(x.Forms) > 0 && x.Forms[0].Error != nil
+	})
 	what := "signal-to-noise ratio of the values"
 	if measured {
 		what = "psnr of the outputs with it alone"

@@ -107,8 +107,9 @@ func (x *exec[T, R]) kernel(g *geometry) (*kernel[T], error) {
 		*r = reader[T, R]{blocks: r.blocks[:0]}
 	}()
 	*r = reader[T, R]{x: x, g: g, cores: 1 << t.Get(td.ActiveNE), out: &x.coefficients, bias: t.On(td.NEBias),
-		skip: t.On(td.SparseFmt), octet: td.KernelFormat(t.Get(td.KernelFmt)) == td.KernelInt8, slots: 2, scale: t.On(td.PostScaleMode),
-		cap: 1 << t.Get(td.OCGSize), wide: x.num.values(true), blocks: r.blocks,
+		skip: t.On(td.SparseFmt), octet: td.KernelFormat(t.Get(td.KernelFmt)) == td.KernelInt8, slots: 2,
+		scale: t.On(td.PostScaleMode),
+		cap:   1 << t.Get(td.OCGSize), wide: x.num.values(true), blocks: r.blocks,
 		perGroup: int64(t.Get(td.KernelGroup)), perBlock: int64(t.Get(td.KernelBlock))}
 	if t.On(td.SmallSource) {
 		r.slots = 4
@@ -139,7 +140,8 @@ func (x *exec[T, R]) kernel(g *geometry) (*kernel[T], error) {
 		return nil, err
 	}
 	if r.scale && (!r.octet || r.skip || r.bits > 0 || g.paired || r.perBlock > 0) {
-		return nil, badField(t, td.PostScaleMode, "scales are known of coefficients that are signed bytes (KernelFmt 1)")
+		return nil, badField(t, td.PostScaleMode,
+			"scales are known of coefficients that are signed bytes (KernelFmt 1)")
 	}
 	return r.out, r.planes(total)
 }

@@ -367,8 +367,8 @@ function refused(s) {
   status(any ? `${s.error}; the panes show what compiled last` : s.error, true);
 }
 
-// estimate shows what an edit costs, which is known long before it is compiled: in the source and in the answer. The other
-// panes show the compilation before.
+// estimate shows what an edit costs, which is known long before it is compiled: in the source and in the answer. The
+// other panes show the compilation before.
 function estimate(p) {
   const pinned = pinnedStatement();
   source.diagnose(p.places);

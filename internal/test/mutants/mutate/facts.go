@@ -116,7 +116,8 @@ func runFacts(ctx context.Context, o options) error {
 			what = "SURVIVES"
 			survived++
 		}
-		fmt.Printf("%s: %s: %s\n\t%s:%d: %s\n\t%s\n", m.Line, m.Place, m.What, m.site.File, m.site.Line, m.site.Text, what)
+		fmt.Printf("%s: %s: %s\n\t%s:%d: %s\n\t%s\n", m.Line, m.Place, m.What, m.site.File, m.site.Line, m.site.Text,
+			what)
 	}
 	fmt.Printf("%d facts, %d mutants of them, %d survive\n", len(all), len(list), survived)
 	if survived > 0 {

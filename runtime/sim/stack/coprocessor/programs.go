@@ -98,7 +98,8 @@ func (b *boot) loadProgram(d *protocol.Delivery, a *answer) error {
 	if err != nil {
 		return &refusal{StatusProgram, err}
 	}
-	if err := b.spend(cost.Loading, cost.Coefficients(cost.Stream{Bytes: int64(len(mem))}, b.d.cfg.Target)); err != nil {
+	if err := b.spend(cost.Loading, cost.Coefficients(cost.Stream{Bytes: int64(len(mem))},
+		b.d.cfg.Target)); err != nil {
 		return err
 	}
 	p.user, p.ctx = user, ctx
