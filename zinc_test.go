@@ -118,7 +118,7 @@ func TestErrorsHaveTypes(t *testing.T) {
 	for want, o := range map[string]zinc.Options{
 		"precision":   {Precision: "fp8"},
 		"target":      {Target: "h99"},
-		"no programs": {Target: "h15"},
+		"no programs": {Target: "h12"},
 		"function":    {Func: "none"},
 	} {
 		if _, err := zinc.Compile(ctx, digits, o); err == nil || !strings.Contains(err.Error(), want) {

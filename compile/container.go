@@ -143,6 +143,9 @@ func (u *unit) enginePartitions() (at []int) {
 func (d *driver) surfaces(e *hwx.Entry, p *lower.Procedure) {
 	img := d.image
 	e.Bars = map[int]hwx.BarRef{td.BarText: {Kind: hwx.BarText}, td.BarConstants: {Kind: hwx.BarConstants}}
+	if d.sec.Size() > 0 {
+		e.Bars[d.codec.KernelBar(len(p.Inputs)+len(p.Outputs))] = hwx.BarRef{Kind: hwx.BarConstants}
+	}
 	if p.Scratch > 0 {
 		e.Bars[td.BarScratch] = hwx.BarRef{Kind: hwx.BarScratch}
 		img.Scratch = max(img.Scratch, uint64(p.Scratch))
@@ -184,7 +187,8 @@ func (d *driver) surfaces(e *hwx.Entry, p *lower.Procedure) {
 // idle fills the container of a program that does not use the engine. It holds a single idle task, with a window of
 // one element to read and one to write, since the format has no programs without tasks and windows.
 func (d *driver) idle(img *hwx.Image) error {
-	t, err := lower.Idle(d.o.Target, d.codec, td.BarFirstPort+1, td.BarFirstPort)
+	port := d.codec.FirstPort
+	t, err := lower.Idle(d.o.Target, d.codec, port+1, port)
 	if err != nil {
 		return err
 	}
@@ -203,16 +207,18 @@ func (d *driver) idle(img *hwx.Image) error {
 	img.Procedures = []hwx.Entry{{
 		Name: "net", Offset: uint64(offs[0]), FirstWords: uint32(d.codec.Words(t)), Tasks: 1,
 		Bars: map[int]hwx.BarRef{
-			td.BarText:          {Kind: hwx.BarText},
-			td.BarFirstPort:     {Kind: hwx.BarSurface, Surface: "idle@output"},
-			td.BarFirstPort + 1: {Kind: hwx.BarSurface, Surface: "idle"},
+			td.BarText: {Kind: hwx.BarText},
+			port:       {Kind: hwx.BarSurface, Surface: "idle@output"},
+			port + 1:   {Kind: hwx.BarSurface, Surface: "idle"},
 		},
 	}}
 	return nil
 }
 
 // splitsConstants reports whether the constants get segments of their own.
-func (d *driver) splitsConstants() bool { return d.o.SplitKernel && d.o.Target.ConstantSegments }
+func (d *driver) splitsConstants() bool {
+	return d.o.SplitKernel && d.o.Target.ConstantSegments && (!d.codec.KernelsLast || d.sec.HasKernels())
+}
 
 // banner returns the container's build command: who made it, for what, with which options; never Apple's tool.
 func (d *driver) banner() []string {

@@ -1,18 +1,31 @@
 package compile
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"slices"
 	"testing"
 
+	"github.com/zinc-compiler/zinc/emit/hwx"
+	"github.com/zinc-compiler/zinc/frontend"
 	"github.com/zinc-compiler/zinc/lower/td"
 	"github.com/zinc-compiler/zinc/target"
 )
 
-// TestPackedStreamsAreRecorded compiles the recorded programs of h14 and compares the words of every task.
+// TestPackedStreamsAreRecorded compiles the recorded programs of h14 to h18 and compares the words of every task.
 func TestPackedStreamsAreRecorded(t *testing.T) {
-	cases := recordedCases(t, "h14")
-	for _, c := range cases {
-		mine := compiledTasks(t, c, target.H14)
+	for _, on := range append([]*target.Table{target.H14}, laterTargets...) {
+		t.Run(on.Name, func(t *testing.T) { packedStreamsAreRecorded(t, on) })
+	}
+}
+
+func packedStreamsAreRecorded(t *testing.T, on *target.Table) {
+	codec, err := td.CodecOf(on.TD)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range recordedCases(t, on.Name) {
+		mine := compiledTasks(t, c, on)
 		if mine == nil {
 			t.Errorf("%s does not compile", c.Case)
 			continue
@@ -23,9 +36,9 @@ func TestPackedStreamsAreRecorded(t *testing.T) {
 		}
 		for i := range min(len(mine), len(c.Tasks)) {
 			want := recordedWords(t, c, i)
-			if got, err := td.V11.EncodeWords(mine[i]); err != nil || !slices.Equal(got, want) {
+			if got, err := codec.EncodeWords(mine[i]); err != nil || !slices.Equal(got, want) {
 				same = false
-				t.Logf("%s task %d: %s (%v)", c.Case, i, firstDifference(t, mine[i], want), err)
+				t.Logf("%s task %d: %s (%v)", c.Case, i, firstDifference(t, codec, mine[i], want), err)
 			}
 		}
 		if !same {
@@ -34,10 +47,41 @@ func TestPackedStreamsAreRecorded(t *testing.T) {
 	}
 }
 
+// TestKernelsHaveASegmentOfTheirOwnFromH16On compiles recorded programs: a lookup table or coefficients are in __KERN_0,
+// beside zeros in __TEXT,__const, and constants alone in the latter, as recorded.
+func TestKernelsHaveASegmentOfTheirOwnFromH16On(t *testing.T) {
+	for _, on := range []*target.Table{target.H16, target.H17, target.H18} {
+		for _, c := range recordedCases(t, on.Name) {
+			m, err := frontend.Open(writtenCase(t, c), frontend.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			r, err := All(t.Context(), m.Program, Options{Target: on, SplitKernel: true})
+			m.Close()
+			if err != nil {
+				t.Fatal(err)
+			}
+			var text []byte
+			for _, s := range r.HWX.Segments() {
+				for _, q := range s.Sections {
+					if s.Name.String() == hwx.SegText && q.Name.String() == hwx.SectConst {
+						text = q.Bytes()
+					}
+				}
+			}
+			sum := sha256.Sum256(text)
+			if c.Constant.SHA256 != "" && hex.EncodeToString(sum[:]) != c.Constant.SHA256 {
+				t.Errorf("%s/%s: %d bytes in %s,%s are not the recorded ones", on.Name, c.Case, len(text), hwx.SegText,
+					hwx.SectConst)
+			}
+		}
+	}
+}
+
 // firstDifference names the first field of a task that recorded words have with another value.
-func firstDifference(t *testing.T, task *td.Task, words []uint32) string {
+func firstDifference(t *testing.T, codec *td.Codec, task *td.Task, words []uint32) string {
 	t.Helper()
-	want, err := td.V11.DecodeWords(words)
+	want, err := codec.DecodeWords(words)
 	if err != nil {
 		t.Fatal(err)
 	}

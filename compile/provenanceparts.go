@@ -247,6 +247,9 @@ func (r *recorder) task(t *td.Task, off, follow int) {
 	}
 	if t.On(td.KBE0) {
 		bar := t.Int(td.KBase0)
+		if r.codec.ConstantKernel(t) {
+			bar = td.BarConstants
+		}
 		for lane := range t.LaneParts() {
 			link(bar, lane.Base, lane.From)
 		}

@@ -59,13 +59,19 @@ func perChannel(b *builder, o *operands) error {
 		off:   int64(off),
 		def:   -1,
 	}, dims)
-	params := b.temp(dims)
-	params.buf.layout = pairOfRows
-	b.copyTo(rows, params)
+	params := rows
+	if !b.t.FetchesBroadcast {
+		params = b.temp(dims)
+		params.buf.layout = pairOfRows
+		b.copyTo(rows, params)
+	}
 	b.eachImage(xs, o.dst, row, func(src, out *operand, tile int64) {
 		two := &operand{buf: params.buf, off: params.off, swap: true,
 			ext:    [5]int64{1, 1, channels, 2, 1},
 			stride: [4]int64{2 * params.stride[0], 2 * params.stride[0], params.stride[0], params.stride[0]}}
+		if b.t.FetchesBroadcast {
+			two.rows = 2
+		}
 		b.emit(planar(td.PlanarPair), src, two, out, tile)
 	})
 	return nil
@@ -124,8 +130,11 @@ func boundRow(b *builder, o *operands) error {
 	if err != nil {
 		return err
 	}
-	bound := b.temp(line.dims)
-	b.copyTo(line, bound)
+	bound := line
+	if !b.t.FetchesBroadcast {
+		bound = b.temp(line.dims)
+		b.copyTo(line, bound)
+	}
 	b.eachImage(xs, dst, bytes, func(src, out *operand, tile int64) {
 		two := &operand{buf: bound.buf, off: bound.off, swap: true, ext: [5]int64{1, 1, src.ext[axC], 1, 1}}
 		for i := range two.stride {

@@ -272,7 +272,7 @@ func (b *builder) clampsSource(op *ir.Op) bool {
 // nearby copies a second operand that is broadcast over the result, so that it can stay in L2 (recorded for every such
 // operand that comes from the host, and for the constant row of case chain_base_bias_d256_s64).
 func (b *builder) nearby(y, dst *view) *view {
-	if y.buf.space != inPort && y.buf.space != constant || y.elems() >= dst.elems() {
+	if b.t.FetchesBroadcast || y.buf.space != inPort && y.buf.space != constant || y.elems() >= dst.elems() {
 		return y
 	}
 	c := b.temp(y.dims)

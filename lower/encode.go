@@ -7,11 +7,10 @@ import (
 	"github.com/zinc-compiler/zinc/lower/td"
 )
 
-// Buffer-access registers of a procedure. Its ports' registers begin at BarFirstPort.
+// Buffer-access registers of a procedure.
 const (
 	BarConstants = td.BarConstants
 	BarScratch   = td.BarScratch
-	BarFirstPort = td.BarFirstPort
 )
 
 // fp16Bits returns the bits of the fp16 number nearest to f, as a field of a task holds them.
@@ -47,7 +46,10 @@ var cacheHints = [...]struct{ hint, reuse, noReuse, dependency int }{
 // encoder sets the values of one draft. No other part of the package writes or reads values of tasks.
 type encoder struct {
 	*draft
-	to fields
+	to    fields
+	codec *td.Codec
+	// kernels is the buffer-access register of coefficients and lookup tables.
+	kernels int
 }
 
 // fields is what an encoder writes to.
@@ -57,7 +59,7 @@ type fields interface {
 
 // encode sets a task that is zero from a draft. The task's Err reports a value that does not fit its field.
 func (c *schedule) encode(t *td.Task, d *draft) {
-	(&encoder{draft: d, to: t}).encode()
+	(&encoder{draft: d, to: t, codec: c.codec, kernels: c.kernels}).encode()
 	c.codec.Complete(t)
 }
 
@@ -173,7 +175,7 @@ func (e *encoder) header() {
 			e.set(td.DTID, rows.buf.def)
 		}
 	case e.kernel != nil:
-		e.set(td.KBase0, BarConstants)
+		e.set(td.KBase0, e.kernels)
 		e.flag(td.KBE0, true)
 	}
 }
@@ -389,6 +391,10 @@ func (e *encoder) l2Streams() {
 	}
 	e.set(td.SrcDependent, e.deps.overlap)
 	e.set(td.SrcCfgRest, e.deps.sourceConfig)
+	if e.codec.Has(td.L2Src2Cfg) {
+		e.set(td.SrcCfgRest, e.deps.firstConfig)
+		e.set(td.L2Src2Cfg, e.deps.secondConfig)
+	}
 	e.place(td.L2Src, td.L2SrcCh, td.L2SrcRow, td.L2SrcDepth, td.L2SrcGroup, e.src[0].l2)
 	e.place(td.L2Src2, td.L2Src2Ch, td.L2Src2Row, td.L2Src2Depth, td.L2Src2Group, e.src[1].l2)
 	if e.dst.where == byDMA {
@@ -477,6 +483,11 @@ func (e *encoder) neuralEngine() {
 	e.flag(td.PostScaleMode, k.scaled)
 	put(e, td.Nonlinear, n.act)
 	e.flag(td.MACWord20, true)
+	if e.does(td.NEMultiply) && e.codec.Has(td.DetectZeros) {
+		few := e.fewAtOnce()
+		e.flag(td.FewRows, few)
+		e.flag(td.DetectZeros, e.t.FindsZeros && !few && !k.skip && !k.masks) // none in a sparse kernel on h18g
+	}
 	e.set(td.AccBias, fp16Bits(n.bias))
 	e.set(td.PostScale, fp16Bits(n.scale))
 }

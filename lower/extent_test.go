@@ -99,7 +99,7 @@ func TestTaskExtentsAreWithinTheTable(t *testing.T) {
 			}
 			for i, d := range b.drafts {
 				task := td.New()
-				(&encoder{draft: d, to: task}).encode()
+				(&encoder{draft: d, to: task, codec: td.V7}).encode()
 				checked++
 				for _, l := range limits {
 					if n := task.Int(l.f); n > l.most {

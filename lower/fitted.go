@@ -14,9 +14,6 @@ const (
 	// Case logical_not_1x1x375x375 and case logical_not_1x1x749x375 leave 7.9 to 8.2,
 	// case chain_pair_ln_gelu_d256_s64 less than 11.5.
 	tableElements = 8
-	// fetchBytes is one fetch of a patch. Recorded sums and tables of 1x1 images with 64
-	// to 4096 channels leave 150 to 154; a recorded product of 16384 leaves 152.
-	fetchBytes = 152
 	// groupBytes is one group of a reduction, in addition to the transfers. Case reduce_probe_sum_ax3_1x64x8x8 and
 	// case reduce_probe_mean_ax3_1x128x16x16 leave 350 to 680.
 	groupBytes = 512

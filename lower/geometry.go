@@ -210,10 +210,11 @@ func gatheredPatches(t *target.Table, o *operand) l2Place {
 func rowPad(d *draft, ch, row, height int64) int64 {
 	n := row / d.t.L2Granule
 	narrow := ch <= narrowChannel*d.t.L2Granule
+	pads := narrow || d.t.PadsWideRows || d.readsAlone && d.src[0].ext[axC] > 1
 	switch out := d.dst.ext; {
 	case d.reduces() && d.src[0].ext[axW]*height*max(d.src[0].ext[axD], 1) == 1 && row > 64*d.t.L2Granule:
 		return 0
-	case d.pe != nil && (narrow || d.readsAlone && d.src[0].ext[axC] > 1) && n%(d.t.L2Banks/2) == 0:
+	case d.pe != nil && pads && n%(d.t.L2Banks/2) == 0:
 		return either[int64](n%d.t.L2Banks == 0, 2, 1) * d.t.L2Granule
 	case d.pe != nil && n%2 == 1:
 		return d.t.L2Granule
@@ -280,7 +281,7 @@ func (c *schedule) shape(d *draft) error {
 			break
 		}
 		at := top
-		if k == 1 {
+		if k == 1 && !d.fetchesPart() {
 			at = bankApart(c.t, 0, at)
 		}
 		top = d.stage(&d.src[k], at)
@@ -304,6 +305,12 @@ func (c *schedule) shape(d *draft) error {
 	return nil
 }
 
+// fetchesPart reports whether the task itself fetches what it broadcasts, or the parameters of channels: source 2 then
+// follows source 1, whatever its bank (10 recorded programs of h15 to h17).
+func (d *draft) fetchesPart() bool {
+	return d.t.FetchesBroadcast && (d.kind() == td.PlanarPair || d.src[1].flat != [5]bool{})
+}
+
 // stage sets the place in L2 of a source that comes by DMA, from at on, and returns where the next source may begin.
 func (d *draft) stage(o *operand, at int64) int64 {
 	rows := o.rows
@@ -325,7 +332,7 @@ func (d *draft) stage(o *operand, at int64) int64 {
 	}
 	d.reach = max(d.reach, align(reach, 64), p.base+n)
 	for i := range p.stride {
-		if o.flat[i] && !d.rowAgain {
+		if o.flat[i] && !d.rowAgain && !d.t.FetchesBroadcast {
 			p.stride[i] = 0
 		}
 	}
@@ -420,6 +427,9 @@ func (d *draft) units() {
 	switch {
 	case d.copies() && d.dst.swap && d.src[0].buf.space == scratch && out[axH] > 1 && out[axW] >= d.t.WorkUnit:
 		// Rows in L2 that are folded to an image (case chain_block_d512_s64_proj1).
+	case d.copies() && d.dst.swap && d.src[0].ext[axC]*out[axH] == 1 && d.t.PlainRow:
+		// A single row (products of one row from h15 on).
+		s = 0
 	case d.copies() && d.dst.swap && (out[axC] <= d.t.SmallImage || d.dst.inter == transposedInter(d.t) ||
 		out[axH] > 1 && out[axC] == d.t.Cores && out[axW] == d.t.Cores), lanes > 0 && d.src[0].buf.space != scratch:
 		// Turned to rows of one granule, or with a granule of channels side by side, or an image of 16 channels and 16
@@ -439,6 +449,12 @@ func (d *draft) units() {
 		d.shift.min, d.shift.pref = min(least, s), s
 	case d.fewFolded():
 		d.shift.min, d.shift.pref = s, s
+	case d.fewAtOnce():
+		s = 1
+		if d.streamsKernel() {
+			s = maxShift
+		}
+		d.shift.small, d.shift.min, d.shift.pref = true, s, s
 	case d.smallUnits():
 		if d.t.FoldsSmall || d.worksLong() && (out[axH] > 1 || !d.window.alone()) {
 			s = maxShift
@@ -466,6 +482,12 @@ func (d *draft) smallUnits() bool {
 func smallWork(t *target.Table, src, dst *operand) bool {
 	h, w := dst.ext[axH], dst.ext[axW]
 	return w <= t.SmallImage && h <= t.SmallImage && (h == 1 || src.ext[axC] <= smallChannels)
+}
+
+// fewAtOnce reports whether a product multiplies rows as a small source (products of 1, 2 and 8 rows on h18; not of 64
+// rows).
+func (d *draft) fewAtOnce() bool {
+	return d.t.SmallSources && d.fewRows() && d.dst.ext[axW] <= d.t.SmallImage
 }
 
 // fewRows reports whether a product multiplies no more rows, which are columns of its source, than a small image has

@@ -553,7 +553,7 @@ func TestEncodeWritesEachFieldOnce(t *testing.T) {
 			}
 			for i, d := range b.drafts {
 				r := &recorder{Task: td.New()}
-				(&encoder{draft: d, to: r}).encode()
+				(&encoder{draft: d, to: r, codec: td.V7}).encode()
 				for k := 1; k < len(r.fields); k++ {
 					if r.fields[k] <= r.fields[k-1] {
 						t.Fatalf("%s, %s, task %d: %s is written after %s", name, c.name, i, r.fields[k],

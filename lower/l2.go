@@ -352,7 +352,7 @@ func (c *schedule) placeTransients() {
 		}
 		if d.fetchesSecond() {
 			// Sources that are the same tensor may begin on adjacent banks (case chain_res_relu_d256).
-			if one.where == inL2 || one.buf != two.buf || one.off != two.off {
+			if !d.fetchesPart() && (one.where == inL2 || one.buf != two.buf || one.off != two.off) {
 				top = bankApart(c.t, d.floor, top)
 			}
 			two.l2.base = top

@@ -11,10 +11,10 @@ import (
 // TensorRules are the IDs of the rules that apply to every operation.
 var TensorRules = []string{
 	target.RuleValueKind, target.RuleFloatType, target.RuleElementType, target.RuleDynamic, target.RuleRank,
-	target.RuleEmpty, target.RuleExtent, target.RuleSurfaces, target.RuleTasks,
+	target.RuleEmpty, target.RuleExtent, target.RuleSurfaces, target.RuleTasks, target.RuleRecord,
 }
 
-// limitText describes what a rule requires on a target.
+// limitText describes what a rule requires on a target, "" for nothing.
 var limitText = map[string]func(t *target.Table) string{
 	target.RuleKernel: func(t *target.Table) string {
 		row := ""
@@ -51,6 +51,12 @@ var limitText = map[string]func(t *target.Table) string{
 			"padded to 64 bytes and weights packed", t.MaxWidth,
 			t.MaxChannels, target.AddressBytes>>20)
 	},
+	target.RuleRecord: func(t *target.Table) string {
+		if t.Lowers == nil {
+			return ""
+		}
+		return "operations in forms of recorded programs, which are " + t.Recorded()
+	},
 	target.RuleSurfaces: func(t *target.Table) string {
 		return fmt.Sprintf("up to %d operands and results", t.MaxSurfaces)
 	},
@@ -69,7 +75,9 @@ func limitsOf(ids []string, t *target.Table) []string {
 	var out []string
 	for _, id := range ids {
 		if f := limitText[id]; f != nil {
-			out = append(out, f(t))
+			if s := f(t); s != "" {
+				out = append(out, s)
+			}
 		} else if d, ok := target.RuleOf(id); ok {
 			out = append(out, strings.TrimSpace(d.Doc))
 		}
@@ -85,5 +93,8 @@ func Explain(op *ir.Operation, t *target.Table) (*Rule, *Refusal) {
 		err = noRule(op, "")
 	}
 	no, _ := err.(*Refusal)
+	if no == nil && !r.recorded(t) {
+		no = unrecorded(op, "", t)
+	}
 	return r, no
 }

@@ -71,6 +71,10 @@ func TestGatedOperationsAreRefused(t *testing.T) {
 		{op: "random_uniform", t: target.H13, rule: target.RuleFamily, have: "A13", lim: "A15"},
 		{op: "softmax", t: h12, rule: target.RuleFamily, have: "A12", lim: "A13"},
 		{op: "softmax", t: target.H13},
+		{op: "softmax", t: target.H16, rule: target.RuleRecord, have: "softmax", lim: target.H16.Recorded()},
+		{op: "conv", t: h15, rule: target.RuleRecord, have: "conv", lim: h15.Recorded()},
+		{op: "matmul", t: target.H18},
+		{op: "sigmoid", t: target.H17},
 		{op: "resample", t: target.H13, rule: target.RuleFamily, have: "A13", lim: "A14"},
 		{op: "gather", t: target.H13, rule: target.RuleNoLowering, have: "gather", lim: "one that a rule lowers"},
 	} {

@@ -164,7 +164,8 @@ func (e *Error) Unwrap() error { return e.Err }
 
 func newBuilder(seg *Segment, t *target.Table, sec *weights.Section) *builder {
 	return &builder{
-		schedule: schedule{t: t, codec: seg.Codec}, constants: newConstants(sec), fused: seg.Fused,
+		schedule:  schedule{t: t, codec: seg.Codec, kernels: seg.Codec.KernelBar(len(seg.Inputs) + len(seg.Outputs))},
+		constants: newConstants(sec), fused: seg.Fused,
 		vals: make(map[*ir.Value]*view, len(seg.Ops)), bytes: map[*ir.Value]*view{}, zeros: map[*ir.Value]*view{},
 		planes: map[*ir.Value][]*view{},
 		outs:   map[*ir.Value]*buffer{}, read: make(map[*ir.Value]reading, len(seg.Ops)),
@@ -251,7 +252,7 @@ func portRegisters(seg *Segment) map[*ir.Value]int {
 	}
 	bars := make(map[*ir.Value]int, len(ports))
 	for i, v := range ports {
-		bars[v] = BarFirstPort + i
+		bars[v] = seg.Codec.FirstPort + i
 	}
 	return bars
 }

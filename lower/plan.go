@@ -16,6 +16,7 @@ type schedule struct {
 	t        *target.Table
 	drafts   []*draft
 	codec    *td.Codec
+	kernels  int   // buffer-access register of coefficients and lookup tables
 	scratch  int64 // bytes
 	resident int   // number of buffers that stay in L2
 }

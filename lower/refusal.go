@@ -34,6 +34,17 @@ func noRule(op *ir.Operation, on string) error {
 	}
 }
 
+// unrecorded refuses an operation, on operands that on describes, whose tasks no recorded program of the target shows.
+func unrecorded(op *ir.Operation, on string, t *target.Table) *Refusal {
+	return &Refusal{
+		Rule:   target.RuleRecord,
+		What:   "operation",
+		Have:   op.Name + on,
+		Limit:  t.Recorded(),
+		Reason: fmt.Sprintf("no recorded program of %s has %s%s", t.Name, op.Name, on),
+	}
+}
+
 // typesOf is the element types of an operation's operand and result.
 func typesOf(op *ir.Op) string {
 	s := ""

@@ -227,7 +227,8 @@ func accept(op *ir.Op, t *target.Table, time *Estimator) (a target.Acceptance, e
 		return a, noRule(op.Def.Operation, typesOf(op))
 	}
 	l := &limits{t: t, bools: takesBools(op)}
-	if err = r.accept(op, l); err == nil {
+	unrecorded := recorded(op, r, t)
+	if err = r.accept(op, l); err == nil && unrecorded == nil {
 		see := func(*td.Task) {}
 		if time != nil {
 			a.Nanos = time.Constants(constantsOf(l.t, op))
@@ -239,14 +240,33 @@ func accept(op *ir.Op, t *target.Table, time *Estimator) (a target.Acceptance, e
 		}
 		a.Tasks, err = l.trial(r, op, see)
 	}
-	if err == nil {
+	if err == nil && unrecorded == nil {
 		return a, nil
 	}
 	var no *Refusal
-	if !errors.As(err, &no) {
+	switch known := errors.As(err, &no); {
+	case known && no.ByHardware():
+		return a, no
+	case unrecorded != nil:
+		return a, l.before(unrecorded, op)
+	case !known:
 		no = target.Refuse(target.RuleOther, "arguments", op.Def.Name, "see zinc ops", err.Error())
 	}
 	return a, l.before(no, op)
+}
+
+// recorded reports whether the target lowers operations by the rule.
+func (r *Rule) recorded(t *target.Table) bool { return t.Lowers == nil || slices.Contains(t.Lowers, r.Name) }
+
+// recorded refuses an operation whose tasks are not recorded, on a target where that is required.
+func recorded(op *ir.Op, r *Rule, t *target.Table) *Refusal {
+	switch {
+	case !r.recorded(t):
+		return unrecorded(op.Def.Operation, "", t)
+	case t.Lowers != nil && isDynamicMatMul(op):
+		return unrecorded(op.Def.Operation, " of two tensors", t)
+	}
+	return nil
 }
 
 // computedExtent refuses an operation that decides the size of its result at run time.

@@ -1,5 +1,7 @@
 package lower
 
+import "github.com/zinc-compiler/zinc/lower/td"
+
 // scoreboard is what a task must know of those before it to be ordered: the last task of each engine, which may still
 // run when it begins.
 type scoreboard struct {
@@ -25,10 +27,11 @@ type issued struct {
 	fetches        bool
 	overlaps       bool // it runs beside the task before it, whose result it reads
 	source, result int  // configurations of its L2 streams
+	reads, fetched int  // bits of source that are about what it reads in L2, and about what it fetches
 }
 
 // hazards are the reasons why a task waits, each of which adds bits to the configurations of its streams. They are
-// tried in order: a later one may depend on bits of an earlier one.
+// tried in order: a later one may depend on bits of an earlier one. The first readHazards are about sources in L2.
 var hazards = []hazard{
 	(*scoreboard).readsNeural,
 	(*scoreboard).readsPlanar,
@@ -41,6 +44,8 @@ var hazards = []hazard{
 	(*scoreboard).writesOverPlanarSource,
 }
 
+const readHazards = 3
+
 // hazard returns what a task adds to the configurations of its sources and of its result.
 type hazard func(b *scoreboard, t *issued) (source, result int)
 
@@ -52,11 +57,18 @@ func (b *scoreboard) issue(i int, d *draft) (overlaps bool) {
 	t := &b.task
 	t.formats()
 	t.overlaps = b.schedule.overlaps(i, &t.foot, &b.before.foot)
-	for _, waits := range hazards {
+	for i, waits := range hazards {
 		source, result := waits(b, t)
 		t.source |= source
 		t.result |= result
+		if i < readHazards {
+			t.reads |= source
+		} else {
+			t.fetched |= source
+		}
 	}
+	d.deps.firstConfig = t.sourceConfig(&d.src[0])
+	d.deps.secondConfig = t.secondConfig()
 	d.deps.sourceConfig, d.deps.resultConfig = t.source, t.result
 	if t.overlaps {
 		d.deps.overlap = overlapNeural
@@ -98,9 +110,37 @@ func (t *issued) formats() {
 	}
 }
 
-// reads reports whether the task must wait for bytes that task from has written. One number for all channels is waited
-// for, also if there is one channel (case norm_softmax_a1_1x1x1x128).
-func (t *issued) reads(o span, from int) bool {
+// sourceConfig returns the configuration of one source, where each has its own. Of a planar task that fetches source 1
+// and reads source 2 in L2, that of source 1 waits for what the task fetches over, and that of source 2 for its writer
+// (recorded quotients of two tensors on h15 and h16).
+func (t *issued) sourceConfig(o *operand) int {
+	c := interleaveUnit * int(max(o.inter, 1))
+	if o.where != inL2 && !o.buf.narrow {
+		c |= formatGiven
+	}
+	if o.where == byDMA {
+		return c | t.fetched
+	}
+	return c | t.reads
+}
+
+// secondConfig returns the configuration of source 2 and its type. In the first task one that is absent waits as well.
+func (t *issued) secondConfig() int {
+	d, shift := t.draft, td.SrcCfgRest.Row().Place(td.V7).Bit
+	switch {
+	case d.two && d.src[1].where == byDMA:
+		return t.sourceConfig(&d.src[1])<<shift | int(td.SourceThrough)
+	case d.two:
+		return t.sourceConfig(&d.src[1]) << shift
+	case t.at == 0:
+		return (aliasAll | interleaveUnit) << shift
+	}
+	return 0
+}
+
+// readsFrom reports whether the task must wait for bytes that task from has written. One number for all channels is
+// waited for, also if there is one channel (case norm_softmax_a1_1x1x1x128).
+func (t *issued) readsFrom(o span, from int) bool {
 	first := t.foot.read[0].meets(o) && (!t.overlaps || from != t.at-1 || t.first.broadcast[axC])
 	return first || t.foot.read[1].meets(o)
 }
@@ -113,7 +153,7 @@ func (b *scoreboard) readsNeural(t *issued) (source, result int) {
 	// The first reader waits, and one that names the result also after another task (case chain_block_d512_s128_proj1),
 	// unless it overlaps that task.
 	names := t.first.where == named && !t.overlaps && b.schedule.drafts[t.first.buf.def].ne != nil
-	if names || !n.read && t.reads(n.foot.give, n.at) {
+	if names || !n.read && t.readsFrom(n.foot.give, n.at) {
 		return aliasConvRes, 0
 	}
 	return 0, 0
@@ -126,7 +166,7 @@ func (b *scoreboard) readsPlanar(t *issued) (source, result int) {
 		// A wait for a neural result that was computed from it is enough (case env_chain_softmax_h1_s64).
 		waited = p.apart || p.read && b.neural.at > p.at && t.source&aliasConvRes != 0
 	}
-	if p.draft != nil && !waited && t.reads(p.foot.give, p.at) {
+	if p.draft != nil && !waited && t.readsFrom(p.foot.give, p.at) {
 		return aliasPlanarRes, 0
 	}
 	return 0, 0
@@ -138,7 +178,7 @@ func (b *scoreboard) readsKept(t *issued) (source, result int) {
 	if t.foot.planar {
 		other, alias = &b.neural, aliasConvSrc
 	}
-	if other.draft != nil && other.draft.keeps && t.reads(other.foot.fetch[0], other.at) {
+	if other.draft != nil && other.draft.keeps && t.readsFrom(other.foot.fetch[0], other.at) {
 		return alias, 0
 	}
 	return 0, 0

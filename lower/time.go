@@ -7,7 +7,7 @@ import "github.com/zinc-compiler/zinc/lower/td"
 // products where those take longer.
 func (c *schedule) times() {
 	for _, d := range c.drafts {
-		work := max(d.moved()+d.groupWork(), d.fetched()*fetchBytes, d.foldedWork(), d.patchWork())
+		work := max(d.moved()+d.groupWork(), d.fetched()*d.t.HeaderFetch, d.foldedWork(), d.patchWork())
 		cycles := max(d.multiplyCycles(), d.tableCycles())
 		time := max(work*3/c.t.HeaderBytes, cycles/cyclesPerMicrosecond)
 		d.time = min(time, 1<<16-1)
@@ -59,6 +59,7 @@ func (d *draft) moved() int64 {
 		bytes += tensor(&d.src[0], in[axW], in[axH], in[axD], in[axC])
 	}
 	if d.fetchesSecond() {
+		in = d.secondExtents(in)
 		bytes += tensor(&d.src[1], in[axW], in[axH], in[axD], in[axC])
 	}
 	if d.dst.where == byDMA {
@@ -86,30 +87,51 @@ func (d *draft) moved() int64 {
 	return bytes
 }
 
+// secondExtents returns the extents of source 2 as it is stored, of a task whose source 1 has the extents in and that
+// fetches what it broadcasts; on other targets those of source 1 count.
+func (d *draft) secondExtents(in [5]int64) [5]int64 {
+	if !d.t.FetchesBroadcast {
+		return in
+	}
+	o := &d.src[1]
+	for ax, one := range o.flat {
+		if one {
+			in[ax] = 1
+		}
+	}
+	if d.kind() == td.PlanarPair {
+		in[axW], in[axH] = 1, 2
+	}
+	if o.swap {
+		in[axW], in[axC] = in[axC], in[axW]
+	}
+	return in
+}
+
 // repeatsExtents reports whether the extents of the result repeat those of the source, as in recorded reductions.
 func (d *draft) repeatsExtents() bool { return d.reduces() && d.window.alone() }
 
 // fetched counts the patches of the sources that come by DMA: the patch of each channel is fetched separately, and if
 // patches are small their number determines the time. The neural engine fetches all rows of a channel at once, and it
 // and a reduction fetch all groups (not case env_bcast_mul_8x64x1x1_runtime_8x64x1x1).
-func (d *draft) fetched() int64 {
-	sources := int64(0)
+func (d *draft) fetched() (n int64) {
+	in := d.src[0].ext
 	if d.src[0].where == byDMA {
-		sources++
+		n += d.patchesOf(in)
 	}
 	if d.fetchesSecond() {
-		sources++
+		n += d.patchesOf(d.secondExtents(in))
 	}
-	n := d.patches()
 	if d.ne != nil || d.reduces() {
 		n /= d.groups()
 	}
-	return n * sources
+	return n
 }
 
-// patches counts the pieces in which a task fetches a source.
-func (d *draft) patches() int64 {
-	in := d.src[0].ext
+// patches counts the pieces in which a task works on source 1, and fetches it.
+func (d *draft) patches() int64 { return d.patchesOf(d.src[0].ext) }
+
+func (d *draft) patchesOf(in [5]int64) int64 {
 	n := max(in[axC], 1) * max(in[axD], 1) * d.groups()
 	if d.ne != nil {
 		return n

@@ -41,12 +41,12 @@ func (l *limits) drafts(r *Rule, op *ir.Op) (*builder, error) {
 	op.Operands(func(_ *ir.Param, v *ir.Value) {
 		b.read[v] = reading{whole: b.read[v].whole || !takesColumnVectors(op)}
 		if !v.IsConst() {
-			buf, _ := b.port(v, inPort, "", BarFirstPort)
+			buf, _ := b.port(v, inPort, "", b.codec.FirstPort)
 			b.giveInput(v, buf)
 		}
 	})
 	for _, v := range op.Results {
-		b.outs[v], _ = b.port(v, outPort, "", BarFirstPort)
+		b.outs[v], _ = b.port(v, outPort, "", b.codec.FirstPort)
 	}
 	err := r.lower(b, op)
 	if err == nil {

@@ -107,6 +107,7 @@ const (
 	RuleNoCode        = "no-code"
 	RuleBridge        = "bridge"
 	RuleNoLowering    = "no-lowering"
+	RuleRecord        = "no-record"
 	RuleValueKind     = "value-kind"
 	RuleFloatType     = "float-type"
 	RuleElementType   = "element-type"
@@ -155,6 +156,7 @@ var Rules = []Rule{
 	{RuleBridge, "the hardware's bridge for the operation is on the engine",
 		"make its arguments constants, or compute it before the model"},
 	{RuleNoLowering, "zinc has a rule that lowers the operation", ""},
+	{RuleRecord, "a recorded program of the target shows how its tasks are written", ""},
 	{RuleValueKind, "operands are tensors", "read the state or list into a tensor first"},
 	{RuleFloatType, "the engine computes in fp16", "cast to fp16 in the model"},
 	{RuleElementType, "the engine computes in fp16, not in integers or truth values", "cast to fp16 where the " +

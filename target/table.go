@@ -56,12 +56,21 @@ type Table struct {
 	GroupsMatrices    bool `doc:"a task multiplies several pairs of live matrices as groups"`
 	WaitsForKernel    bool `doc:"the result of a product waits for the planar task that writes its kernel"`
 
+	FetchesBroadcast bool `doc:"a task fetches what it broadcasts and the parameters of channels itself"`
+	PadsWideRows     bool `doc:"rows of wide channels in L2 are padded too"`
+	FindsZeros       bool `doc:"products mark kernels whose zeros the engine looks for"`
+	SmallSources     bool `doc:"a product of at most as many rows as a small image has reads them as a small source"`
+	PlainRow         bool `doc:"a pass that exchanges channels and columns works on a single row as it is"`
+	// Lowers are the rules of package lower whose tasks are recorded, where no others are lowered.
+	Lowers []string `doc:"families of operations that are recorded and lowered; all if empty"`
+
 	// WidthSliceEnd and FlushesProducts are of the arithmetic that Arithmetic names.
 	WidthSliceEnd   int  `doc:"magnitude from which a slice of the width is infinite, 0 for none"`
 	FlushesProducts bool `doc:"products read subnormal operands as 0"`
 
 	// HeaderBytes is the rate at which the vendor's compiler times the bytes of a task; it is no rate of the hardware.
 	HeaderBytes int64 `doc:"bytes in 3 us of the estimate in a task's header"`
+	HeaderFetch int64 `doc:"bytes as which one fetch of a patch counts in it"`
 
 	Arithmetic  string   `doc:"numerics mode of the engine"` // as zinc run --numerics names it
 	CostOf      string   `doc:"chip whose published times the estimates are fitted to"`
@@ -108,6 +117,30 @@ func (t *Table) Recorded() string {
 		}
 	}
 	return ""
+}
+
+// Whole reports whether zinc writes programs of every family of operations for the target.
+func (t *Table) Whole() bool { return t.TD != 0 && t.Lowers == nil }
+
+// Borrowing returns the table of a target of which zinc cannot write every program, with the tasks of the default
+// target: an estimate of a whole model, at the target's limits and rates.
+func (t *Table) Borrowing() *Table {
+	b := *t
+	b.TD, b.Lowers, b.MaxSurfaces = Default.TD, Default.Lowers, Default.MaxSurfaces
+	b.FetchesBroadcast, b.PadsWideRows, b.PlainRow = Default.FetchesBroadcast, Default.PadsWideRows, Default.PlainRow
+	b.FindsZeros, b.SmallSources = Default.FindsZeros, Default.SmallSources
+	return &b
+}
+
+// ByLimits returns the table by which a model is placed as the target's limits allow, whether or not zinc writes its
+// tasks.
+func (t *Table) ByLimits() *Table {
+	if t.TD == 0 || t.Whole() {
+		return t
+	}
+	b := t.Borrowing()
+	b.TD = 0
+	return b
 }
 
 // BySubtype returns the oldest target whose containers have a CPU subtype, or nil. The targets of a subtype differ in

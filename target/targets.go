@@ -16,7 +16,7 @@ var H13 = &Table{
 	MarksSwapped:   true,
 	WaitsForEngine: true,
 	WidthSliceEnd:  4096, FlushesProducts: true,
-	HeaderBytes: 102400,
+	HeaderBytes: 102400, HeaderFetch: 152,
 	Arithmetic:  "ane",
 	CostOf:      "M1",
 	StreamForms: []string{"palette4", "palette8", "sparse"},
@@ -63,16 +63,21 @@ var (
 		t.CostOf, t.Programs = "M2 Pro", 193
 	})
 	H15 = H14.with("h15", func(t *Table) {
-		t.Family, t.Subtype, t.Version, t.TD = A15, 6, 8, 0
+		t.Family, t.Subtype, t.Version, t.TD = A15, 6, 8, 8
 		t.ReduceTranspose = 384
 		t.OverlapsLaidOut = false // a product of 64 rows of h16
 		t.GroupsMatrices = false  // no product of live tensors is recorded
+		t.FetchesBroadcast, t.PadsWideRows, t.PlainRow = true, true, true
+		t.Lowers = lateRules
+		t.HeaderBytes, t.HeaderFetch = 153600, 228
+		t.MaxSurfaces = 26 // ports' registers begin with 6
 		t.StreamForms = append([]string{"blockwise"}, H14.StreamForms...)
 		t.Programs, t.Kinds = 5, oneTask
 	})
 	H16 = H15.with("h16", func(t *Table) {
 		t.ConstantSegments = true
-		t.Subtype, t.Version = 7, 17
+		t.MaxSurfaces = 25 // the register after them is that of kernels
+		t.Subtype, t.Version, t.TD = 7, 17, 17
 		t.MaxWidth, t.MaxHeight = 65536, 65536
 		t.Arithmetic, t.WidthSliceEnd, t.FlushesProducts = "ane-fixed", 0, false
 		t.MaxKernelH, t.MaxRowKernel = 31, 15
@@ -81,21 +86,25 @@ var (
 		t.CostOf, t.Programs = "M4", 8
 	})
 	H17 = H16.with("h17", func(t *Table) {
-		t.Family, t.Subtype, t.Version = A16, 9, 19
-		t.HeaderBytes = 153600
+		t.Family, t.Subtype, t.Version, t.TD = A16, 9, 19, 19
+		t.FindsZeros = true
 		t.CostOf, t.Programs = "M5 Pro", 38
 	})
 	H17s = H17.with("h17s", func(t *Table) { t.Family, t.Programs, t.Kinds = A17, 0, "" })
 	H18  = H17s.with("h18", func(t *Table) {
-		t.Subtype, t.Version = 10, 20
-		t.HeaderBytes = 180000
+		t.Subtype, t.Version, t.TD = 10, 20, 20
+		t.HeaderBytes, t.HeaderFetch = 180000, 208
+		t.SmallSources = true
 		t.CostOf, t.Programs, t.Kinds = "M6", 24, oneTask
 	})
 	H18g = H18.with("h18g", func(t *Table) {
-		t.Subtype, t.Version = 11, 24
+		t.Subtype, t.Version, t.TD, t.Lowers = 11, 24, 0, nil
 		t.Programs, t.Kinds = 2, "convolutions"
 	})
 )
+
+// lateRules are the rules of package lower that those programs take.
+var lateRules = []string{"elementwise", "abs", "relu", "clip", "table", "linear", "matmul"}
 
 // oneTask are the kinds of programs that are recorded of h15 to h18.
 const oneTask = "elementwise operations, activations and products with constant weights"

@@ -9,7 +9,7 @@ import (
 
 // tables have, by the version of task descriptors, a line for each attested kind: the kind, a tab, the recorded cases.
 //
-//go:embed attested7.txt attested11.txt
+//go:embed attested*.txt
 var tables embed.FS
 
 var kinds = sync.OnceValue(func() map[int]map[string][]string {
@@ -31,7 +31,7 @@ var kinds = sync.OnceValue(func() map[int]map[string][]string {
 })
 
 // Versions are the versions of task descriptors that have a table.
-var Versions = []int{7, 11}
+var Versions = []int{7, 11, 8, 17, 19, 20}
 
 // File returns the name of a version's table, in the folder of this package.
 func File(version int) string { return fmt.Sprintf("attested%d.txt", version) }

@@ -159,8 +159,8 @@ func (t Text) Of(p Procedure) (text []byte, off int, ok bool) {
 	return t.bytes, int(p.Entry - t.addr), true
 }
 
-// ConstantSections lists the sections with constants, in either form: __TEXT,__const, or __KERN_0,__kern_0 and those
-// that follow.
+// ConstantSections lists the sections with constants, in either form: __KERN_0,__kern_0 and those that follow, or
+// __TEXT,__const, which has zeros beside the others from h16 on.
 func (f *File) ConstantSections() []*Section {
 	type name struct{ segment, section string }
 	first := map[name]*Section{}
@@ -171,18 +171,19 @@ func (f *File) ConstantSections() []*Section {
 			}
 		}
 	})
-	if s := first[name{SegText, SectConst}]; s != nil {
-		return []*Section{s}
-	}
 	var l []*Section
 	for i := 0; ; i++ {
 		seg, sect := kernelNames(i)
 		s := first[name{seg, sect}]
 		if s == nil {
-			return l
+			break
 		}
 		l = append(l, s)
 	}
+	if s := first[name{SegText, SectConst}]; s != nil && l == nil {
+		l = []*Section{s}
+	}
+	return l
 }
 
 // ConstantBytes returns the constants of either form, nil if there are none or they are streamed. In a file that was

@@ -171,7 +171,13 @@ func (b *builder) code() {
 		b.consts, b.first = []*Section{c}, b.sections
 		return
 	}
-	b.segment(SegText, addr, size, ProtRead|ProtExec, flags, b.text)
+	if b.form.kernels {
+		c := &Section{Name: MakeName(SectConst), Addr: addr + up(size, Granule), Size: Page, Align: 6,
+			Flags: SectConstants, Parts: [][]byte{make([]byte, Page)}}
+		b.segment(SegText, addr, c.Addr+c.Size-addr, ProtRead|ProtExec, flags, b.text, c)
+	} else {
+		b.segment(SegText, addr, size, ProtRead|ProtExec, flags, b.text)
+	}
 	ceiling := img.MaxKernelSection
 	if ceiling == 0 {
 		ceiling = MaxKernelSection

@@ -50,6 +50,9 @@ type form struct {
 	head               uint64 // zero bytes before the first task
 	align              uint64 // of a task
 	mark               uint32 // word +0x868 of a packed program
+	// kernels is set if coefficients and tables alone have segments of their own: the constants of a container without
+	// them follow the tasks, where one with them has a page of zeros (80 recorded programs from h16 on).
+	kernels bool
 	// The words +0x860 of recorded packed programs, by the number of their tasks, and the notes after that of the time,
 	// as number and value.
 	orders []uint32
@@ -73,9 +76,14 @@ var oldestPacked = &forms[1]
 // lateNote is a note of every recorded program from h16 on: 10,000 as fp32. No source says what it means.
 var lateNote = [2]uint32{7, 0x461c4000}
 
+// shortHeader is the number of words of a task's header before h16.
+const shortHeader = 8
+
 func packedForm(version, header int, mark uint32, orders []uint32, notes ...[2]uint32) form {
-	return form{version: version, program: FlavorPacked, procedure: FlavorPackedProcedure, header: header,
+	f := form{version: version, program: FlavorPacked, procedure: FlavorPackedProcedure, header: header,
 		head: packedHead, align: packedTaskAlign, mark: mark, orders: orders, notes: notes}
+	f.kernels = header > shortHeader
+	return f
 }
 
 // formOf returns the form of the containers of a CPU subtype, or nil if it is not known.

@@ -11,7 +11,6 @@ import (
 	"github.com/x448/float16"
 
 	"github.com/zinc-compiler/zinc/compile/provenance"
-	"github.com/zinc-compiler/zinc/lower/td"
 )
 
 // blob is a range of a container's constants that belong together.
@@ -253,7 +252,7 @@ func fresh(bs []blob, seen map[uint64]bool) (out []blob) {
 // streamed returns the ranges of constants that a task's lanes stream, in order of address, with adjacent ranges
 // merged.
 func streamed(t *task, all []byte, key string) (out []blob) {
-	if t.Get(td.KBase0) != td.BarConstants {
+	if !t.codec.ConstantKernel(t.Task) {
 		return nil
 	}
 	type span struct{ lo, hi uint64 }

@@ -126,6 +126,14 @@ func Explain(ctx context.Context, p *ir.Program, at Place, o Options) (*Answer, 
 			return nil, err
 		}
 	}
+	if by := o.Compile.Target.ByLimits(); by != o.Compile.Target { // few of a replacement's operations are recorded
+		o.Compile.Target, o.Compile.Memory = by, nil
+		r, err := estimate(ctx, ir.CloneProgram(p), o.Compile)
+		if err != nil {
+			return nil, err
+		}
+		now = sumsOf(r)
+	}
 	switch {
 	case no == nil:
 		return a, a.faster(ctx, p, s, now, o)

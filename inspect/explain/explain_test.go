@@ -139,7 +139,7 @@ func TestExplanationsOfComplaintsMatchGolden(t *testing.T) {
 				}
 				holds(t, m.Program, c.stmt, c.host)
 				if c.target != target.H13 {
-					placed(t, r.Program(), c.target)
+					placed(t, r.Program(), c.target.ByLimits())
 				}
 				m.Close()
 			}

@@ -198,14 +198,14 @@ func (r *Recipe) place(ctx context.Context, w *Rewrite, fn string, ops []*ir.Op,
 	return err
 }
 
-// standIn returns the target for which rewrites for t are compiled and run: t, or if zinc writes no programs for t, the
-// first target for which it does.
+// standIn returns the target for which rewrites for t are compiled and run: t, or if zinc does not write every program
+// for t, the first target for which it does.
 func standIn(t *target.Table) *target.Table {
-	if t.TD != 0 {
+	if t.Whole() {
 		return t
 	}
 	for _, s := range target.All {
-		if s.TD != 0 {
+		if s.Whole() {
 			return s
 		}
 	}

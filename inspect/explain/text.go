@@ -306,8 +306,8 @@ func (p *printer) rewrites(a *Answer) {
 			what = "what changes, alone"
 		}
 		if r.Ran != "" {
-			p.f("compiled and run for %s, as zinc writes no programs for %s (%s, seed %d); placed for %s:\n", r.Ran,
-				a.Target, what, r.Seed, a.Target)
+			p.f("compiled and run for %s, as zinc does not write every program for %s (%s, seed %d); placed for %s:\n",
+				r.Ran, a.Target, what, r.Seed, a.Target)
 		} else {
 			p.f("compiled and run (%s, seed %d):\n", what, r.Seed)
 		}

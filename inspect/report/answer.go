@@ -131,9 +131,28 @@ func answerPlaces(b *bytes.Buffer, d *Document) {
 	if d.Refused > 0 {
 		fmt.Fprintf(b, "%s\n", InRecords(d.Refused))
 	}
+	b.WriteString(unrecorded(r))
 	if r.Tasks > 0 {
 		fmt.Fprintf(b, "tasks of kinds recorded from Apple's compiler: %d of %d\n", r.Attested, r.Tasks)
 	}
+}
+
+// unrecorded says how many operations are on the CPU because no recorded program of the target has them, and where the
+// estimate of the whole model is; "" for none.
+func unrecorded(r *compile.Report) string {
+	n := 0
+	for i := range r.Ops {
+		if no := r.Ops[i].Refusal; no != nil && no.Rule == target.RuleRecord {
+			n++
+		}
+	}
+	tab, err := target.Lookup(r.Target)
+	if n == 0 || err != nil {
+		return ""
+	}
+	return fmt.Sprintf("%s on the CPU for want of a recorded program (no-record): zinc writes only %s for %s; the "+
+		"engine may take more: zinc check MODEL --target all\n", diag.Count(n, "operation is", "operations are"),
+		tab.Recorded(), tab.Name)
 }
 
 // InRecords says how many of the operations on the engine are in a form that Apple's compiler refused.

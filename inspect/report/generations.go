@@ -24,6 +24,8 @@ type Generation struct {
 	Target   string `json:"target"`                   // whose programs it runs
 	Programs bool   `json:"programs"`                 // whether zinc writes programs for the target
 	Recorded string `json:"recorded_kinds,omitempty"` // what recorded programs of its descriptor version compute
+	// Written of EngineOps operations are in forms that zinc writes tasks of.
+	Written int `json:"written_ops"`
 	// EngineOps of Ops operations are in forms that the engine accepts by its limits.
 	EngineOps         int          `json:"engine_ops"`
 	Ops               int          `json:"ops"`                      // operations on the engine and on the CPU
@@ -57,16 +59,12 @@ func Generations(ctx context.Context, reported func(t *target.Table) (*compile.R
 		if err != nil {
 			return nil, err
 		}
-		r, err := reported(tab)
+		g, r, err := placed(chip, tab, reported)
 		if err != nil {
 			return nil, err
 		}
-		g := generation(chip, tab, r)
 		if r.Estimate == nil {
-			// The limits and rates are the target's, the tasks those of the default target.
-			t := *tab
-			t.TD = target.Default.TD
-			if r, err = reported(&t); err != nil && ctx.Err() != nil {
+			if r, err = reported(tab.Borrowing()); err != nil && ctx.Err() != nil {
 				return nil, err
 			}
 		}
@@ -84,8 +82,33 @@ func Generations(ctx context.Context, reported func(t *target.Table) (*compile.R
 	return out, nil
 }
 
+// placed returns the placement of a model on a chip and its report, which has an estimate if zinc writes the whole
+// program. Where zinc writes some operations alone, the placement is that by the target's limits.
+func placed(chip target.Chip, tab *target.Table, reported func(t *target.Table) (*compile.Report, error)) (Generation,
+	*compile.Report, error) {
+	limits := tab.ByLimits()
+	r, err := reported(limits)
+	if err != nil {
+		return Generation{}, nil, err
+	}
+	g := generation(chip, tab, r)
+	if limits == tab {
+		return g, r, nil
+	}
+	written, err := reported(tab)
+	if err == nil {
+		g.Written, g.Attested, g.Tasks = written.EngineOps, written.Attested, written.Tasks
+	}
+	return g, r, err
+}
+
 func generation(chip target.Chip, tab *target.Table, r *compile.Report) Generation {
+	written := 0
+	if tab.Whole() {
+		written = r.EngineOps
+	}
 	return Generation{
+		Written:           written,
 		Chip:              chip.Name,
 		Target:            tab.Name,
 		Programs:          tab.TD != 0,
@@ -105,9 +128,9 @@ func estimateGrade(tab *target.Table) (target.Grade, string) {
 	rates := cost.RatesOf(tab)
 	own := rates.Target() == tab.Name
 	switch {
-	case own && tab.TD != 0:
+	case own && tab.Whole():
 		return target.Measured, "its own tasks, at rates fitted to times of the " + rates.Chip
-	case tab.TD != 0:
+	case tab.Whole():
 		return target.Inferred, "its own tasks, at rates fitted to times of the " + rates.Chip
 	case own:
 		return target.Published, "tasks of another target, at rates fitted to times of the " + rates.Chip
@@ -168,6 +191,8 @@ func (g *Generation) fallbackText() string {
 // programText says whether zinc writes programs for the generation.
 func (g *Generation) programText() string {
 	switch {
+	case g.Programs && g.Written < g.EngineOps:
+		return fmt.Sprintf("written for %d of %d operations", g.Written, g.EngineOps)
 	case g.Programs && g.Tasks > 0:
 		return fmt.Sprintf("written; %d of %d tasks of recorded kinds", g.Attested, g.Tasks)
 	case g.Programs:
@@ -227,7 +252,7 @@ func generationNotes(gs []Generation) []string {
 	for i := range gs {
 		g := &gs[i]
 		say(strings.TrimPrefix(string(g.Grade)+": ", ": ")+g.Known, g)
-		if !g.Programs {
+		if !g.Programs || g.Written < g.EngineOps {
 			say("programs recorded from Apple's compiler: "+cmp.Or(g.Recorded, "none"), g)
 		}
 	}

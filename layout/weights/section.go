@@ -92,6 +92,9 @@ func (s *Section) Exceeds() error {
 // Size returns the section's length in bytes so far, a multiple of Granule.
 func (s *Section) Size() int64 { return s.size }
 
+// HasKernels reports whether the section has coefficients or lookup tables, besides tensors.
+func (s *Section) HasKernels() bool { return len(s.named) > 0 }
+
 // AddSlice adds the share of k that the task number, counted from 0 among the tasks of the kernel, runs under its
 // plan. The section keeps k, and packs it to find its digest and whenever it is written.
 func (s *Section) AddSlice(k *Kernel, plan Plan, task int) (Parts, error) {

@@ -23,6 +23,11 @@ type Codec struct {
 	// TableApart is set if a lookup table that a task does not multiply with comes in a stream of its own, instead of
 	// in every lane; WideMasks if masks of zero-skipping coefficients have 16 bits, instead of 8.
 	TableApart, WideMasks bool
+	// FirstPort is the buffer-access register of a procedure's first port.
+	FirstPort int
+	// KernelsLast is set if coefficients and lookup tables have a buffer-access register of their own, after those of
+	// the ports.
+	KernelsLast bool
 	// Heads stands for the heads of records that contain a buffer-access register; nil if none do.
 	Heads *Block
 
@@ -158,6 +163,20 @@ func (c *Codec) setDefaults(values map[uint32]uint32, always []uint32) {
 
 // filler reports whether a register only fills a task.
 func (c *Codec) filler(addr uint32) bool { return c.filling != 0 && addr == c.filling }
+
+// KernelBar returns the buffer-access register of coefficients and lookup tables in a procedure with a number of ports.
+func (c *Codec) KernelBar(ports int) int {
+	if c.KernelsLast {
+		return c.FirstPort + ports
+	}
+	return BarConstants
+}
+
+// ConstantKernel reports whether the coefficients or the lookup table of a task are constants, instead of tensors.
+func (c *Codec) ConstantKernel(t *Task) bool {
+	bar := t.Int(KBase0)
+	return t.On(KBE0) && (bar == BarConstants || c.KernelsLast && bar >= c.FirstPort)
+}
 
 // Relocated reports whether tasks have the addresses of their coefficients for the container to relocate. Otherwise
 // they name a buffer-access register with each address.

@@ -10,16 +10,12 @@ import (
 type packed struct {
 	*Codec
 	fills  bool          // a task does not end in the last bytes of a line
-	finish func(t *Task) // Codec.Complete, nil for a version whose tasks are only read
+	finish func(t *Task) // Codec.Complete
 	// The word zero is written where the word with is not zero; both are 0 for none.
 	zero, with int
 }
 
-func (p packed) complete(t *Task) {
-	if p.finish != nil {
-		p.finish(t)
-	}
-}
+func (p packed) complete(t *Task) { p.finish(t) }
 
 // A record that does nothing fills a task that would end in the last fillerTail bytes of a line.
 const (

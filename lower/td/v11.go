@@ -16,7 +16,7 @@ var V11 = &Codec{
 		{addr: 0x1128, words: 2, head: headSource2},
 		{addr: 0x1508, words: 2, head: headResult},
 	},
-	filling: 0x1524, TableApart: true, WideMasks: true,
+	filling: 0x1524, TableApart: true, WideMasks: true, FirstPort: V7.FirstPort,
 }
 
 // Blocks of version 11, in the order of every recorded task. HeadsV11 stands for the heads of the records with

@@ -1,18 +1,18 @@
 package td
 
 // completeV11 drops what version 11 does not have, moves what it has elsewhere, and sets what it leaves out (twins of
-// recorded cases of h13 and h14).
-func completeV11(t *Task) {
+// recorded cases of h13 and h14). The codec is that of version 11 or of a later one.
+func completeV11(c *Codec, t *Task) {
 	t.val[LogEvents] &^= eventV7
 	t.val[DebugLogEvents] &^= debugEventV7
 	planar := t.Planar() != NotPlanar
 	t.setRaw(TSR, 1)
 	t.setRaw(In2Fmt, uint32(FmtFP16)) // part of the default, which every recorded task has
 	if planar {
-		t.setRaw(OCGSize, V11.defaultOf(OCGSize))
-		V11.reset(t, NEV11)
+		t.setRaw(OCGSize, c.defaultOf(OCGSize))
+		c.reset(t, table[KernelFmt].Place(c).Block)
 	} else {
-		V11.reset(t, PEV11)
+		c.reset(t, table[PEOp].Place(c).Block)
 	}
 	completeKernelV11(t)
 	first, second := Streams[StreamSource1].Moved(t), t.On(Source2DMA)

@@ -169,5 +169,5 @@ func placeV11() {
 	}
 	placeRows(layoutV11, apart11, moves11)
 	V11.number()
-	V11.form = packed{Codec: V11, fills: true, finish: completeV11}
+	V11.form = packed{Codec: V11, fills: true, finish: func(t *Task) { completeV11(V11, t) }}
 }

@@ -7,13 +7,13 @@ import "slices"
 // of 375 rows, public records: the task that would follow the one at 0x3c00 begins at 0x4000).
 var V7 = &Codec{
 	Version: 7, Name: "ZinAneTd<7>", Blocks: []*Block{Header, Kernel, Common, TileSrc, L2, PE, NE, TileDst},
-	Align: 0x100, Page: 0x4000, Linked: true, layout: layoutV7, header: 10, form: formV7{},
+	Align: 0x100, Page: 0x4000, Linked: true, layout: layoutV7, header: 10, form: formV7{}, FirstPort: 4,
 }
 
 // V7Full writes version 7 as the compilers that wrote every record whole. V7 reads it.
 var V7Full = &Codec{
 	Version: V7.Version, Name: V7.Name, Blocks: V7.Blocks, Align: V7.Align, Page: V7.Page, Linked: true, Older: true,
-	layout: layoutV7, header: V7.header, form: formV7{older: true},
+	layout: layoutV7, header: V7.header, form: formV7{older: true}, FirstPort: V7.FirstPort,
 }
 
 // wholeSpans are the records of tasks that have every block whole. shortSpans have 18 words of the kernel block, up to

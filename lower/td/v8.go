@@ -51,6 +51,9 @@ type lateForm struct {
 	Header, Kernel, Common, Source, L2, PE, NE, Result, Cache, Heads *Block
 }
 
+// laterPort is the register of the first port of every recorded program of h15 to h18.
+const laterPort = 6
+
 // Words of Heads after those of version 11: the tags of the system cache.
 const (
 	headTag1 = headResult + 1 + iota
@@ -75,7 +78,8 @@ func late(f lateForm) *Codec {
 	f.Heads = &Block{Name: "Address", Words: heads, Header: true,
 		Doc: "heads of the records with the addresses of kernel, sources and result, and of those with tags"}
 	f.codec = &Codec{
-		Version: f.version, Name: codecName(f.version), Align: 0x10, Lead: 0x10, layout: f.layout, header: f.header,
+		Version: f.version, Name: codecName(f.version), TableApart: true, FirstPort: laterPort, KernelsLast: f.apart,
+		Align: 0x10, Lead: 0x10, layout: f.layout, header: f.header,
 		Blocks: []*Block{f.Header, f.Kernel, f.Common, f.Source, f.L2, f.PE, f.NE, f.Result, f.Cache}, Heads: f.Heads,
 		addresses: f.addresses(), derive: deriveLate, derived: derivedLate,
 		implied: []implied{{PEPreScale, FP16One}, {PEFinal, math.Float32bits(1)}},

@@ -1,6 +1,9 @@
 package td
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // The fields that only versions after 11 have.
 var (
@@ -17,6 +20,10 @@ var (
 	TagBar = arrayLate("Address.TagBar", 3, Named, "buffer-access register whose entry has the tag of the system cache")
 	TagOn  = arrayLate("Address.TagOn", 3, Recorded, "TagBar is valid")
 
+	// DetectZeros and FewRows are of version 19 and later.
+	DetectZeros = regLate("NE.DetectZeros", Named, "the engine looks for coefficients that are zero")
+	FewRows     = regLate("NE.SmallSource", Named, "set for a product of at most eight rows")
+
 	// DoubleRate is of version 24.
 	DoubleRate = regLate("TileDMASrc.SrcDoubleRate", Named, "set in one recorded task")
 )
@@ -26,6 +33,9 @@ var cacheWords = [...]int{0, 1, 2, 6, 10, 11}
 
 // cacheZero is the index of the word that is written with the first although it is zero.
 const cacheZero = 3
+
+// cacheMany is the index of the word that only chains of several tasks have.
+const cacheMany = 2
 
 func regLate(name string, k Known, doc string) Field {
 	return add(Row{Name: name, Unit: 1, Known: k, Doc: doc})
@@ -193,36 +203,29 @@ func (f *lateForm) placeApart(out map[Field]Place) {
 		out[DoubleRate] = at11(f.Source, 0, 31, 1)
 	}
 	if f.network > 0 {
+		out[DetectZeros], out[FewRows] = at11(f.NE, 0, 28, 1), at11(f.NE, f.secondNE(), 27, 1)
 		out[TaskNID] = at11(f.Common, 19, uint8(f.network), 8)
 	}
 }
 
 // placeLate assigns the rows their places in the versions after 11, and completes their codecs.
 func placeLate() {
-	unexplained := map[word][]Field{} // of version 7
-	for x := range table {
-		if r := &table[x]; r.Known == Unknown {
-			at := wordOf(r.places[layoutV7])
-			unexplained[at] = append(unexplained[at], Field(x))
-		}
-	}
 	for _, f := range lateForms {
 		apart := f.places()
-		for x, p := range apart {
-			was := table[x].places[layoutV7]
-			if was.Block == nil {
-				continue
-			}
-			for _, bits := range unexplained[wordOf(was)] { // in which the version has the field
-				if table[bits].places[layoutV7].overlaps(p) {
-					apart[bits] = Place{}
-				}
-			}
+		known := map[word][]Place{}
+		for _, p := range apart {
+			known[wordOf(p)] = append(known[wordOf(p)], p)
 		}
 		placeRows(f.layout, apart, f.moves())
+		for x := range table { // bits in which the version has a field
+			if p := &table[x].places[f.layout]; table[x].Known == Unknown && p.Block != nil &&
+				slices.ContainsFunc(known[wordOf(*p)], p.overlaps) {
+				*p = Place{}
+			}
+		}
 		f.codec.number()
 		zero := f.Cache.first + cacheWords[cacheZero]
-		f.codec.form = packed{Codec: f.codec, zero: zero, with: f.Cache.first + cacheWords[0]}
+		f.codec.form = packed{Codec: f.codec, finish: f.complete, zero: zero, with: f.Cache.first + cacheWords[0]}
 	}
 }
 

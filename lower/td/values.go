@@ -212,12 +212,11 @@ func sourceTypes() []Value {
 		{V: uint32(SourceThrough), Word: "passes through"}}
 }
 
-// Buffer-access registers of a procedure. Its ports' registers begin at BarFirstPort.
+// Buffer-access registers of a procedure. Its ports' registers begin at Codec.FirstPort.
 const (
 	BarText      = 0 // the tasks themselves
 	BarConstants = 1
 	BarScratch   = 3
-	BarFirstPort = 4
 )
 
 // FP16One is 1.0 as the FP16 fields hold it.

@@ -290,6 +290,8 @@ class Generation:
     programs: bool
     #: what recorded programs of its descriptor version compute
     recorded_kinds: str | None = None
+    #: Written of EngineOps operations are in forms that zinc writes tasks of
+    written_ops: int
     #: EngineOps of Ops operations are in forms that the engine accepts by its limits
     engine_ops: int
     #: operations on the engine and on the CPU

@@ -299,7 +299,7 @@ func (c *checkCommand) generations(ctx context.Context, path string, results []t
 	error) {
 	return report.Generations(ctx, func(t *target.Table) (*compile.Report, error) {
 		for i := range results {
-			if of, err := target.Lookup(results[i].Target); err == nil && of.Name == t.Name && of.TD == t.TD {
+			if of, err := target.Lookup(results[i].Target); err == nil && of == t {
 				return results[i].Report, nil
 			}
 		}
@@ -316,7 +316,11 @@ func (c *checkCommand) generations(ctx context.Context, path string, results []t
 		}
 		o.Target, o.Progress = t, nil
 		var r *compile.Report
-		err = compile.Compile(ctx, m.Program, o, compile.Sink{Estimate: compile.To(&r)})
+		sink := compile.Sink{Estimate: compile.To(&r)}
+		if t.TD == 0 {
+			sink = compile.Sink{Plan: compile.To(&r)}
+		}
+		err = compile.Compile(ctx, m.Program, o, sink)
 		return r, err
 	})
 }
@@ -346,12 +350,13 @@ func (c *checkCommand) place(ctx context.Context, f *compileFlags, path string, 
 		source = ir.CloneProgram(m.Program)
 	}
 	others := reported.Find(m.Program, reported.Options{
-		FP16: passes.PrecisionOf(f.precision, m.Program) == passes.PrecisionFP16, Records: o.Target.TD != 0,
+		FP16:    passes.PrecisionOf(f.precision, m.Program) == passes.PrecisionFP16,
+		Records: o.Target.Whole(),
 	})
 	var states *decoder.Source
 	var placed *[]*compile.Function
 	ranged := slices.ContainsFunc(m.Program.Funcs, func(f *ir.Func) bool { return len(f.Flex.Ranges) > 0 })
-	if decoder.Has(m.Program) && o.Target.TD != 0 && !c.sarif {
+	if decoder.Has(m.Program) && o.Target.Whole() && !c.sarif {
 		states, placed = decoder.Of(m.Program, o.Func), new([]*compile.Function)
 	}
 	rep, err := c.report(ctx, m.Program, o, placed)

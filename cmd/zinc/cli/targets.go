@@ -23,9 +23,9 @@ func newTargets(e *env) *cobra.Command {
 		Short:   "List the targets: chips, versions, limits, and how each number is known",
 		Long: `Targets prints a line for each hardware target: the chips that run its programs, the
 version of its task descriptors, the CPU subtype of its containers, the cores, whether
-zinc writes programs for it, how many recorded programs of Apple's compiler the rules
-were read from, the chip whose published times the estimates are fitted to, and how many
-of its numbers are inferred from another target. With names of targets or of chips it
+zinc writes programs for it or recorded forms alone (column Lowers), how many recorded
+programs of Apple's compiler the rules were read from, the chip whose published times the
+estimates are fitted to, and how many of its numbers are inferred from another target. With names of targets or of chips it
 prints everything about those: each number with its grade and its source.
 
 recorded: words that Apple's compiler wrote show it. measured: on the hardware. decoded:
@@ -78,6 +78,7 @@ type targetJSON struct {
 	Subtype uint32        `json:"subtype"`                  // CPU subtype of its containers
 	Cores   int64         `json:"cores"`                    // cores that kernels are distributed over
 	Writes  bool          `json:"writes"`                   // whether zinc writes programs for it
+	Whole   bool          `json:"writes_whole"`             // whether it writes every program, not recorded forms alone
 	Records int           `json:"recorded_programs"`        // of the vendor's compiler that the rules were read from
 	Kinds   string        `json:"recorded_kinds,omitempty"` // what these programs compute
 	Timed   string        `json:"timed"`                    // chip whose published times the estimates are fitted to
@@ -103,6 +104,7 @@ func targetOf(t *target.Table) targetJSON {
 		Subtype: t.Subtype,
 		Cores:   t.Cores,
 		Writes:  compiles(t),
+		Whole:   t.Whole(),
 		Records: t.Programs,
 		Kinds:   t.Kinds,
 		Timed:   r.Chip,
@@ -141,8 +143,11 @@ func (d *targetsJSON) lines(w io.Writer) error {
 
 // writes says what zinc writes for the target.
 func (j *targetJSON) writes() string {
-	if j.Writes {
+	switch {
+	case j.Whole:
 		return "programs"
+	case j.Writes:
+		return "recorded forms"
 	}
 	return "none: places and estimates"
 }

@@ -185,7 +185,7 @@ func placementOf(o *ir.Operation, t *target.Table) Placement {
 		return p
 	}
 	rule, no := lower.Explain(o, t)
-	if cs := passes.DecompositionsOf(o); no != nil && cs != nil {
+	if cs := passes.DecompositionsOf(o); no != nil && no.Rule != target.RuleRecord && cs != nil {
 		p.Unit, p.Rule = ir.Engine.String(), passes.RuleDecomposed
 		p.How, p.Limits = decomposition(cs)
 		return p

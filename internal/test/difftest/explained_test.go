@@ -88,6 +88,7 @@ var unreached = map[Group][]struct{ of, rows, why string }{
 		{"", "interleave|pad-mode|slice", "decompositions write these, or name a limit of the hardware"},
 		{"", "bridge", "range_1d with computed bounds, whose extent no type tells; limits_test.go has one"},
 		{"", "row-change", "a reshape of more than a million elements; limits_test.go of package lower has one"},
+		{"", "no-record", "a limit of targets of which zinc writes recorded forms alone"},
 		{"", "state-width", otherTargets},
 		{"", "tasks", "an operation that needs so many tasks takes minutes; limits_test.go of package lower has one"},
 		{"", "value-kind", "lists are on the CPU with all that reads them, whose refusal is no-lowering"},
@@ -101,7 +102,7 @@ const (
 	halves       = "numbers on the engine are fp16, truth values uint8"
 	recorded     = "zinc writes the value that recorded tasks have"
 	unused       = "no recorded task sets it, and no rule needs it"
-	otherTargets = "a limit of targets for which zinc writes no programs"
+	otherTargets = "a limit of other targets"
 )
 
 // whyEmpty returns why a row may be empty, "" if it must not.
