@@ -156,7 +156,7 @@ func (c *schedule) overlaps(i int, f, before *footprint) bool {
 	if s[axC] && (in[axC] == 1 || c.t.OverlapsBroadcast && in[axH] > 1) { // softmax over 128 channels of 16x16 on h14
 		in[axC], s[axC] = 1, false
 	}
-	if s[axH] || s[axC] || s[axD] || kept {
+	if s[axH] || s[axC] || s[axD] || kept || p.pe != nil && d.turnsUnits() {
 		return false
 	}
 	wide := out[axW] * ox

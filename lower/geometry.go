@@ -423,6 +423,7 @@ func (d *draft) units() {
 	for s < maxShift && out[axW] <= unit>>(s+1) && s < log2up(rows) {
 		s++
 	}
+	byColumns := s
 	sums := d.sums()
 	switch {
 	case d.copies() && d.dst.swap && d.src[0].buf.space == scratch && out[axH] > 1 && out[axW] >= d.t.WorkUnit:
@@ -447,7 +448,10 @@ func (d *draft) units() {
 			least++
 		}
 		d.shift.min, d.shift.pref = min(least, s), s
-	case d.fewFolded():
+		if lanes > 0 { // sums over channels of 64x8x8 and 128x16x16 on h14
+			s = max(s, byColumns)
+		}
+	case d.fewFolded(), d.turnsUnits() && d.src[0].buf.space == scratch:
 		d.shift.min, d.shift.pref = s, s
 	case d.fewAtOnce():
 		s = 1

@@ -410,6 +410,9 @@ var ruleCases = map[string][]ruleCase{
 			return g.Op("layer_norm", "x", g.Input(1, 4, 8, 8), "axes", []int64{2, 3}, "gamma", g.Weights(8, 8), "beta",
 				g.Weights(8, 8), "epsilon", 1e-5)
 		}},
+		{"channels of an image", func(g *irbuild.Graph) *ir.Value {
+			return g.Op("layer_norm", "x", g.Input(1, 64, 8, 8), "axes", []int64{1}, "epsilon", 1e-5)
+		}},
 		{"channels", func(g *irbuild.Graph) *ir.Value {
 			return g.Op("layer_norm", "x", g.Input(1, 64, 1, 8), "axes", []int64{1}, "epsilon", 1e-5)
 		}},

@@ -15,7 +15,8 @@ func (c *schedule) keepSources() {
 		if c.inSlices(r) {
 			continue
 		}
-		for i := r.def; i <= r.last; i++ {
+		r.after = c.neededAfter(r)
+		for i := r.def; i <= r.end(); i++ {
 			r.at = max(r.at, taken.floor(i))
 		}
 		if c.hasRoom(taken, r) {
@@ -140,7 +141,8 @@ func sameWindow(first, u *use) bool {
 	// A single row has the same layout for both engines except for its padding, and a maximum over the channels lays
 	// out an image as the planar engine reads it.
 	single := in[axH] == 1 && in[axD] == 1
-	across := (a.does(td.NEMax) && b.kind() == td.PlanarTwo || residual(a, b)) && in[axD] == 1
+	across := (a.does(td.NEMax) || a.copies() && a.dst.swap) && b.kind() == td.PlanarTwo || residual(a, b)
+	across = across && in[axD] == 1
 	return single || across || x.l2.stride == y.l2.stride && (a.pe == nil) == (b.pe == nil)
 }
 
@@ -185,9 +187,27 @@ func (d *draft) unitsFromL2() {
 }
 
 // layAcross lays out a source that a neural task keeps for a planar one: its rows are as the planar task needs them,
-// and the units of the neural task are those of tasks that overlap (case norm_softmax_a1_1x64x8x8).
+// and the units of the neural task are those of tasks that overlap (case norm_softmax_a1_1x64x8x8). A pass that
+// exchanges channels and columns has them too, whatever it would take without the planar task; on h14 with no more than
+// twice the rows that it has (layer_norm over channels of 32x4x4, 64x8x8 and 128x16x16).
 func layAcross(first *draft, o *operand) {
 	p := &first.src[0].l2
 	p.stride[axH], p.stride[axD], p.stride[axG] = o.l2.stride[axH], o.l2.stride[axD], o.l2.stride[axG]
+	if !first.dst.swap {
+		first.pipelinedUnits(0)
+		return
+	}
+	first.shift.max, first.shift.min, first.shift.pref = 0, 0, 0
 	first.pipelinedUnits(0)
+	if most := log2up(2 * first.dst.ext[axH]); first.t.FoldsPasses && first.shift.max > most {
+		first.shift.max, first.shift.min, first.shift.pref = most, most, most
+	}
+}
+
+// turnsUnits reports whether a pass exchanges channels and columns of an image that takes several work units. It goes
+// through all units of some channels before the next channels, so that it does not overlap a planar task before it
+// (layer_norm over channels of 128x16x16 on h14; not of 64x8x8).
+func (d *draft) turnsUnits() bool {
+	in := d.src[0].ext
+	return d.does(td.NEPass) && d.dst.swap && in[axH] > 1 && in[axH]*in[axW] > d.t.WorkUnit
 }

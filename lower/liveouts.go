@@ -19,7 +19,7 @@ func (c *schedule) liveOuts() {
 	}
 	part := c.t.L2Bytes / liveGranules
 	granules := func(s span) (bits uint32) {
-		for at := s.lo / part; at*part < s.hi && at < liveGranules; at++ {
+		for at := s.lo / part; at*part <= s.hi && at < liveGranules; at++ {
 			bits |= 1 << at
 		}
 		return bits

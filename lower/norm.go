@@ -100,6 +100,7 @@ type normalisation struct {
 // back, which is recorded only for channels.
 var normForms = []form[*normalisation]{
 	{"rows of an image", normaliseImageFits, normaliseImage},
+	{"channels of an image", normaliseChannelsFits, normaliseChannels},
 	{"a column", normaliseColumnFits, normaliseColumn},
 	{"the last axes", normaliseLastFits, normaliseLast},
 	{"any axes", nil, normaliseMoved},
@@ -173,6 +174,40 @@ func normaliseImage(b *builder, n *normalisation) error {
 	dev.pe.end, dev.pe.epsilon, dev.pe.square = td.PERsqrt, n.eps, true
 	factor := b.reduceImageRows(dev, d)
 	b.emit(elementwise(td.PEMultiply), imageOperand(d, 1), factor, imageOperand(n.dst.withLeadingOnes(4), 1), 0)
+	return nil
+}
+
+func normaliseChannelsFits(b *builder, n *normalisation) error {
+	if len(n.axes) != 1 || n.axes[0] != 1 || len(n.x.dims) != 4 || n.x.dims[1] == 1 || n.x.dims[2] == 1 {
+		return noFit("the axis is not the channels of an image")
+	}
+	if n.x.pix != 0 || n.dst.pix != 0 {
+		return noFit("an image does not begin at a row")
+	}
+	return b.canTransposeChannels(n.x)
+}
+
+// normaliseChannels normalises the channels of an image with several rows as normaliseImage does its rows, with sums of
+// transposed channels (case norm_layer_norm_ax1_1x64x8x8).
+func normaliseChannels(b *builder, n *normalisation) error {
+	share := 1 / float64(n.x.dims[1])
+	number := func(d *draft, of *view) *operand {
+		y := b.temp([]int64{1, 1, of.dims[2], of.dims[3]})
+		b.sumTransposed(d, of, y)
+		o := imageOperand(y, 1)
+		o.ext[axC] = of.dims[1]
+		o.broadcastAlong(axC)
+		return o
+	}
+	mean := number(folding(td.PoolSum, share), n.x)
+	d := b.image(n.x.dims)
+	difference := elementwise(td.PEAdd)
+	difference.pe.neg2 = true
+	b.emit(difference, imageOperand(n.x, 1), mean, imageOperand(d, 1), 0)
+	dev := folding(td.PoolSum, share)
+	dev.pe.end, dev.pe.epsilon, dev.pe.square = td.PERsqrt, n.eps, true
+	factor := number(dev, d)
+	b.emit(elementwise(td.PEMultiply), imageOperand(d, 1), factor, imageOperand(n.dst, 1), 0)
 	return nil
 }
 

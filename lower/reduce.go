@@ -205,9 +205,20 @@ func reduceEachAxis(b *builder, r *reducing) error {
 // reduceTransposed sums the channels of one image after a pass that transposes them to the row
 // (case reduce_probe_sum_ax1_1x64x8x8); the rows of the image are groups of the sum.
 func reduceTransposed(b *builder, r *reducing) error {
-	x, out := r.x, r.out
-	if r.neural != td.NESum || !r.ofChannels() || x.dims[0] != 1 || out == nil {
+	if r.neural != td.NESum || !r.ofChannels() || r.out == nil {
 		return noFit("not a sum of the channels of one image")
+	}
+	if err := b.canTransposeChannels(r.x); err != nil {
+		return err
+	}
+	b.sumTransposed(folding(r.pool, r.factor), r.x, r.out)
+	return nil
+}
+
+// canTransposeChannels reports whether sumTransposed can sum the channels of x.
+func (b *builder) canTransposeChannels(x *view) error {
+	if len(x.dims) != 4 || x.dims[0] != 1 {
+		return noFit("not one image")
 	}
 	c, h, w := x.dims[1], x.dims[2], x.dims[3]
 	line, pad := align(c*elemBytes, b.t.L2Granule), maxRowPad(b.t)
@@ -215,6 +226,12 @@ func reduceTransposed(b *builder, r *reducing) error {
 		h*(w*line+pad) > b.t.L2Bytes/4 || h*(c*align(w*elemBytes, b.t.L2Granule)+pad) > b.t.L2Bytes/4 {
 		return noFit("the transposed image is too large for L2 or a task")
 	}
+	return nil
+}
+
+// sumTransposed emits the sum d of the channels of one image.
+func (b *builder) sumTransposed(d *draft, x, out *view) {
+	c, h, w := x.dims[1], x.dims[2], x.dims[3]
 	part := partOfRow(c)
 	t := b.temp([]int64{h, w, c / part, part})
 	switch {
@@ -235,10 +252,8 @@ func reduceTransposed(b *builder, r *reducing) error {
 	}
 	res := &operand{buf: out.buf, off: out.off, swap: true,
 		stride: [4]int64{out.stride[2], out.stride[1], out.stride[1], out.stride[1]}}
-	d := folding(r.pool, r.factor)
 	d.partRows = int(c / part)
 	b.emitReduce(d, in, nil, res)
-	return nil
 }
 
 // partOfRow is the number of elements of a row of n that a reduction reads as one row: rows of 128, 256 and 512 are

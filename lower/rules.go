@@ -256,7 +256,9 @@ func accept(op *ir.Op, t *target.Table, time *Estimator) (a target.Acceptance, e
 }
 
 // recorded reports whether the target lowers operations by the rule.
-func (r *Rule) recorded(t *target.Table) bool { return t.Lowers == nil || slices.Contains(t.Lowers, r.Name) }
+func (r *Rule) recorded(t *target.Table) bool {
+	return t.Lowers == nil || slices.Contains(t.Lowers, r.Name)
+}
 
 // recorded refuses an operation whose tasks are not recorded, on a target where that is required.
 func recorded(op *ir.Op, r *Rule, t *target.Table) *Refusal {

@@ -172,13 +172,15 @@ func (b *scoreboard) readsPlanar(t *issued) (source, result int) {
 	return 0, 0
 }
 
-// readsKept is about what a task of the other engine has fetched and left in L2.
+// readsKept is about what a task of the other engine has fetched and left in L2. A planar task before may have waited
+// for the result of the neural one already (layer_norm over channels of 64x8x8 on h14).
 func (b *scoreboard) readsKept(t *issued) (source, result int) {
 	other, alias := &b.planar, aliasPlanarSrc
 	if t.foot.planar {
 		other, alias = &b.neural, aliasConvSrc
 	}
-	if other.draft != nil && other.draft.keeps && t.readsFrom(other.foot.fetch[0], other.at) {
+	if other.draft != nil && other.draft.keeps && !(t.foot.planar && b.neural.read) &&
+		t.readsFrom(other.foot.fetch[0], other.at) {
 		return alias, 0
 	}
 	return 0, 0
