@@ -153,7 +153,8 @@ func (c *schedule) overlaps(i int, f, before *footprint) bool {
 	if s[axH] && p.ne != nil && out[axH] == 1 {
 		in[axH], s[axH] = 1, false
 	}
-	if s[axC] && (in[axC] == 1 || c.t.OverlapsBroadcast && in[axH] > 1) { // softmax over 128 channels of 16x16 on h14
+	if s[axC] && (in[axC] == 1 || c.t.OverlapsBroadcast && max(in[axH], in[axW]) > 1) {
+		// softmax over channels of 128x16x16, 8x1x128 and 32x1x32 on h14
 		in[axC], s[axC] = 1, false
 	}
 	if s[axH] || s[axC] || s[axD] || kept || p.pe != nil && d.turnsUnits() {
@@ -287,7 +288,7 @@ func (d *draft) pipelinedUnits(patch int) int {
 	for s < maxShift && d.dst.ext[axW] <= d.t.WorkUnit>>(s+1) {
 		s++
 	}
-	if s == 0 || d.shift.min != 0 {
+	if s == 0 || d.shift.min != 0 || d.shift.small {
 		return 0
 	}
 	d.shift.max, d.shift.min, d.shift.pref = s, s, s

@@ -25,8 +25,8 @@ const (
 	// 1066 for 256 (case chain_base_layer_norm_d256_s64), less than 1066 for 512 (case chain_lnproj_d512_s512).
 	foldedRow, foldedSingle, foldedShare = 64, 15, 8
 	// patchPixels / patchShare is the time of a pixel of a patch of other planar work. Case norm_softmax_a3_1x8x128x128
-	// leaves 133 to 199 for a patch of 256.
-	patchPixels, patchShare = 5, 8
+	// and a softmax of rows of 12x64x64 on h14 leave 178 to 199 for a patch of 256.
+	patchPixels, patchShare = 3, 4
 
 	// foldedChannels is the maximum number of channels of the image to which a product's 64 rows are folded. Recorded
 	// for 256 and 1024.

@@ -197,7 +197,8 @@ func gatheredPatches(t *target.Table, o *operand) l2Place {
 // (case rrmm_bcast_add_1x256x32x32_runtime_1x256x1x1, case reduce_probe_mean_ax3_1x64x1x64), one if on two banks
 // (case reduce_probe_max_ax1_2_3_1x128x16x16; not case norm_layer_norm_ax1_2_3_1x64x8x8). A row of an odd number of
 // granules gets one (elementwise and reduction cases). None for a reduction of more than 64 single elements
-// (case norm_softmax_a3_1x128x1x1; case norm_softmax_a3_1x64x1x1 is padded).
+// (case norm_softmax_a3_1x128x1x1; case norm_softmax_a3_1x64x1x1 is padded), nor for one of single rows that later
+// tasks read (softmax of rows of 32x1x32 on h14).
 //
 // Neural: none for wide channels, for channelwise work on a single row, or for copies of part of the banks in units of
 // other than eight rows (sums over channels of 1x32x4x4 and rows of 1x64x8x8, inferred); else two granules with a
@@ -213,6 +214,8 @@ func rowPad(d *draft, ch, row, height int64) int64 {
 	pads := narrow || d.t.PadsWideRows || d.readsAlone && d.src[0].ext[axC] > 1
 	switch out := d.dst.ext; {
 	case d.reduces() && d.src[0].ext[axW]*height*max(d.src[0].ext[axD], 1) == 1 && row > 64*d.t.L2Granule:
+		return 0
+	case d.kind() == td.PlanarReduce && !d.readsAlone && height == 1 && d.src[0].ext[axW] > 1 && n%2 == 0:
 		return 0
 	case d.pe != nil && pads && n%(d.t.L2Banks/2) == 0:
 		return either[int64](n%d.t.L2Banks == 0, 2, 1) * d.t.L2Granule
@@ -432,7 +435,8 @@ func (d *draft) units() {
 		// A single row (products of one row from h15 on).
 		s = 0
 	case d.copies() && d.dst.swap && (out[axC] <= d.t.SmallImage || d.dst.inter == transposedInter(d.t) ||
-		out[axH] > 1 && out[axC] == d.t.Cores && out[axW] == d.t.Cores), lanes > 0 && d.src[0].buf.space != scratch:
+		out[axH] > 1 && out[axC] == d.t.Cores && out[axW] == d.t.Cores), lanes > 0 && d.src[0].buf.space != scratch &&
+		!d.src[0].buf.narrow:
 		// Turned to rows of one granule, or with a granule of channels side by side, or an image of 16 channels and 16
 		// columns: sixteen columns per unit, one per core, or eight if there are no more (case matmul_m1_k256_n512_ty1,
 		// case matmul_m64_k256_n1024_ty1, case reduce_probe_max_ax2_1x64x8x8, case reduce_probe_sum_ax2_1x128x16x16).
@@ -460,7 +464,10 @@ func (d *draft) units() {
 		}
 		d.shift.small, d.shift.min, d.shift.pref = true, s, s
 	case d.smallUnits():
-		if d.t.FoldsSmall || d.worksLong() && (out[axH] > 1 || !d.window.alone()) {
+		switch {
+		case op == td.NESum && !smallWork(d.t, &d.src[0], &d.dst):
+			s = 0 // a single row is not folded
+		case d.t.FoldsSmall || d.worksLong() && (out[axH] > 1 || !d.window.alone()):
 			s = maxShift
 		}
 		d.shift.small, d.shift.min, d.shift.pref = true, s, s
@@ -495,9 +502,10 @@ func (d *draft) fewAtOnce() bool {
 }
 
 // fewRows reports whether a product multiplies no more rows, which are columns of its source, than a small image has
-// pixels (products of 64 rows on h14, h15 and h16; not of 128).
+// pixels (products of 64 rows on h14, h15 and h16; not of 128), or a sum over channels has no more columns (softmax
+// over channels of 8x1x64 and 32x1x32 on h14; not of 8x1x128).
 func (d *draft) fewRows() bool {
-	return d.does(td.NEMultiply) && d.window.alone() && d.dst.ext[axH] == 1 &&
+	return (d.does(td.NEMultiply) || d.does(td.NESum)) && d.window.alone() && d.dst.ext[axH] == 1 &&
 		d.dst.ext[axW] <= d.t.SmallImage*d.t.SmallImage
 }
 

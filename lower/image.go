@@ -158,6 +158,8 @@ func (m *image) fits(r *resident, t *target.Table) bool {
 				pad = 0
 			case n%t.L2Banks == 0:
 				pad = max(pad, u.d.patchBytes())
+			case n%(t.L2Banks/2) == 0: // softmax of rows of 12x64x64 on h14
+				pad = max(pad, t.L2Granule)
 			case buf.spacing != 0 && n%2 == 0: // case norm_softmax_a3_1x1x256x256, case env_chain_softmax_h1_s128
 				pad = max(pad, t.L2Granule)
 			}

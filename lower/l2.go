@@ -437,8 +437,11 @@ func (c *schedule) fitsL2(r *resident) bool {
 	if buf.spacing == rowsApart && packed/c.t.L2Granule%2 == 0 {
 		packed += c.t.L2Granule
 	}
-	if packed == bare && bare/c.t.L2Granule%2 == 1 && planeForPlanar(r) {
-		packed += c.t.L2Granule
+	if packed == bare && planeForPlanar(r) {
+		packed += bare / c.t.L2Granule % 2 * c.t.L2Granule
+		if w := r.writer(); w.does(td.NESum) { // softmax over channels of 32x4x4 on h14
+			packed = max(packed, c.t.WorkUnit>>w.shift.max*elemBytes)
+		}
 	}
 	if buf.layout == pairOfRows {
 		packed += pairPad(c.t, packed)
@@ -472,7 +475,8 @@ func (r *resident) padding(t *target.Table, n int64) int64 {
 }
 
 // planeForPlanar reports whether a buffer is written as rows of one channel that the planar engine reads as rows. Such
-// rows are padded like the rows of a source that comes by DMA (case env_bcast_mul_1x64x8x8_runtime_1x1x8x8).
+// rows are padded like the rows of a source that comes by DMA (case env_bcast_mul_1x64x8x8_runtime_1x1x8x8), those of a
+// sum over channels to the columns of its work units.
 func planeForPlanar(r *resident) bool {
 	rows, planar := false, false
 	for _, u := range r.uses {

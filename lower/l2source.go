@@ -188,16 +188,14 @@ func (d *draft) unitsFromL2() {
 
 // layAcross lays out a source that a neural task keeps for a planar one: its rows are as the planar task needs them,
 // and the units of the neural task are those of tasks that overlap (case norm_softmax_a1_1x64x8x8). A pass that
-// exchanges channels and columns has them too, whatever it would take without the planar task; on h14 with no more than
-// twice the rows that it has (layer_norm over channels of 32x4x4, 64x8x8 and 128x16x16).
+// exchanges channels and columns has them too, whatever it would take without the planar task. On h14 they have no more
+// than twice its rows (softmax over channels of 32x4x4, layer_norm over those of 32x4x4, 64x8x8 and 128x16x16).
 func layAcross(first *draft, o *operand) {
 	p := &first.src[0].l2
 	p.stride[axH], p.stride[axD], p.stride[axG] = o.l2.stride[axH], o.l2.stride[axD], o.l2.stride[axG]
-	if !first.dst.swap {
-		first.pipelinedUnits(0)
-		return
+	if first.dst.swap {
+		first.shift.max, first.shift.min, first.shift.pref = 0, 0, 0
 	}
-	first.shift.max, first.shift.min, first.shift.pref = 0, 0, 0
 	first.pipelinedUnits(0)
 	if most := log2up(2 * first.dst.ext[axH]); first.t.FoldsPasses && first.shift.max > most {
 		first.shift.max, first.shift.min, first.shift.pref = most, most, most

@@ -250,8 +250,10 @@ func (b *builder) sumTransposed(d *draft, x, out *view) {
 	if part < c {
 		in.stride[axH] = t.stride[2]
 	}
+	// A result that stays has one row for depth and channels (case norm_layer_norm_ax1_1x64x8x8).
+	each := either(out.buf.space == scratch, out.stride[2], out.stride[1])
 	res := &operand{buf: out.buf, off: out.off, swap: true,
-		stride: [4]int64{out.stride[2], out.stride[1], out.stride[1], out.stride[1]}}
+		stride: [4]int64{out.stride[2], each, each, out.stride[1]}}
 	d.partRows = int(c / part)
 	b.emitReduce(d, in, nil, res)
 }

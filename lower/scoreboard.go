@@ -76,9 +76,9 @@ func (b *scoreboard) issue(i int, d *draft) (overlaps bool) {
 			d.deps.overlap = overlapPlanar
 		}
 	}
+	d.deps.planarNext = b.amongPlanar(i) && b.amongPlanar(i+1)
 	if t.foot.planar {
-		d.deps.planarNext = i+1 < len(b.schedule.drafts) && b.schedule.drafts[i+1].pe != nil
-		d.deps.planarBefore = i > 0 && b.before.foot.planar
+		d.deps.planarBefore = b.amongPlanar(i - 1)
 		b.neural.read = b.neural.read || b.neural.draft != nil && t.foot.readsResult(&b.neural.foot)
 		b.planar = t.inFlight
 		return t.overlaps
@@ -92,6 +92,23 @@ func (b *scoreboard) issue(i int, d *draft) (overlaps bool) {
 	b.neural = t.inFlight
 	b.neural.waited = i > 0 && t.fetches && t.source&aliasConvSrc != 0
 	return t.overlaps
+}
+
+// amongPlanar reports whether task i is one of several in turn on the planar engine. A pass that exchanges channels and
+// columns beside the planar task whose result it reads, for another, does not end them
+// (case norm_layer_norm_ax1_1x64x8x8).
+func (b *scoreboard) amongPlanar(i int) bool {
+	all := b.schedule.drafts
+	switch {
+	case i < 0 || i >= len(all):
+		return false
+	case all[i].pe != nil:
+		return true
+	case i == 0 || i+1 == len(all) || all[i-1].pe == nil || all[i+1].pe == nil || !all[i].copies() || !all[i].dst.swap:
+		return false
+	}
+	f, before := all[i].footprint(), all[i-1].footprint()
+	return b.schedule.overlaps(i, &f, &before)
 }
 
 // formats sets how the streams are stored.

@@ -37,7 +37,7 @@ const (
 
 // gone are fields without a place in version 11, which tasks of version 7 set.
 var gone = []Field{
-	DisallowAbort, KPC, SPL, SPC, DPC, TSE, SrcLoc, DstLoc, TBE, SrcCacheHint, Src2CacheHint, SrcDependency,
+	DisallowAbort, PlanarNext, KPC, SPL, SPC, DPC, TSE, SrcLoc, DstLoc, TBE, SrcCacheHint, Src2CacheHint, SrcDependency,
 	Src2Dependency, Word40, KernelSurface, DstWord19, DstWord24,
 }
 
@@ -161,6 +161,9 @@ func sourceV11(t *Task, s *sourceV11Fields, moved bool) {
 		}
 	}
 	t.setRaw(s.dataSet, dataSetV11)
+	if t.raw(s.mode) == 0 && s.Enable == SrcEn { // bytes (select on h14)
+		t.setRaw(s.Interleave, 0)
+	}
 	if s.Enable == Source2DMA {
 		t.setRaw(Src2FmtMode, FmtModeDMA)
 		t.setRaw(Src2Interleave, max(t.raw(Src2Interleave), 1))
