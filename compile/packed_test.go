@@ -47,8 +47,8 @@ func packedStreamsAreRecorded(t *testing.T, on *target.Table) {
 	}
 }
 
-// TestKernelsHaveASegmentOfTheirOwnFromH16On compiles recorded programs: a lookup table or coefficients are in __KERN_0,
-// beside zeros in __TEXT,__const, and constants alone in the latter, as recorded.
+// TestKernelsHaveASegmentOfTheirOwnFromH16On compiles recorded programs: a lookup table or coefficients are in
+// __KERN_0, beside zeros in __TEXT,__const, and constants alone in the latter, as recorded.
 func TestKernelsHaveASegmentOfTheirOwnFromH16On(t *testing.T) {
 	for _, on := range []*target.Table{target.H16, target.H17, target.H18} {
 		for _, c := range recordedCases(t, on.Name) {
