@@ -29,8 +29,8 @@ const (
 
 // Passes that the recorder names for decisions of package passes that create no operations.
 const (
-	passFuse  = "fuse-epilogue"
-	passPlace = "place"
+	passFuse      = "fuse-epilogue"
+	passPlace     = "place"
 	passPartition = "partition"
 )
 

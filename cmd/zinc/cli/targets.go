@@ -25,8 +25,9 @@ func newTargets(e *env) *cobra.Command {
 version of its task descriptors, the CPU subtype of its containers, the cores, whether
 zinc writes programs for it or recorded forms alone (column Lowers), how many recorded
 programs of Apple's compiler the rules were read from, the chip whose published times the
-estimates are fitted to, and how many of its numbers are inferred from another target. With names of targets or of chips it
-prints everything about those: each number with its grade and its source.
+estimates are fitted to, and how many of its numbers are inferred from another target. With
+names of targets or of chips it prints everything about those: each number with its grade
+and its source.
 
 recorded: words that Apple's compiler wrote show it. measured: on the hardware. decoded:
 a published reading of the vendor's tables. inferred: from another target.
