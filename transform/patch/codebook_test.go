@@ -83,9 +83,11 @@ func TestPatchedCodebooksAreAsCompiled(t *testing.T) {
 						for i := range ones {
 							ones[i] = 1
 						}
-						book := g.Const(&ir.Const{Type: ir.TensorOf(ir.FP16, append(ones, 1<<bits, 1)...), Data: halves(lut)})
+						book := g.Const(&ir.Const{Type: ir.TensorOf(ir.FP16, append(ones, 1<<bits, 1)...),
+							Data: halves(lut)})
 						book.Name = "lut"
-						w := g.Op("constexpr_lut_to_dense", "indices", g.Filled(index, indexAt(bits, seed), c.shape...), "lut",
+						w := g.Op("constexpr_lut_to_dense", "indices", g.Filled(index, indexAt(bits, seed),
+							c.shape...), "lut",
 							book)
 						w.Name = "w"
 						g.Output(c.build(g, w))
@@ -132,7 +134,8 @@ func checkCodebook(t *testing.T, old, want *model, shape []int64, bits int) {
 	}
 }
 
-// changes reports whether the constants of a patched pair differ from those of the old one in the bytes of a role alone.
+// changes reports whether the constants of a patched pair differ from those of the old one in the bytes of a role
+// alone.
 func changes(t *testing.T, old *model, r *patch.Result, role string) bool {
 	t.Helper()
 	was, err := hwx.Read(old.Container)

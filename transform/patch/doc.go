@@ -15,8 +15,8 @@
 //
 // A weight in compressed form is the result of a constexpr operation. Its codebook is replaced alone, without a change
 // of the indices; or its values are, by indices of the codebook that the pair has, if they are near enough to its
-// entries (Weight.MaxError). The pair is then the one that the source compiles to with those entries as values; of equal
-// entries of a codebook, indices keep the one that they have.
+// entries (Weight.MaxError). The pair is then the one that the source compiles to with those entries as values; of
+// equal entries of a codebook, indices keep the one that they have.
 //
 // The layout of a constant is read from the tasks that load it, and layout/weights packs it again; the debug database
 // identifies the tasks and the owners of bytes.

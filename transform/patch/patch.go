@@ -25,8 +25,8 @@ type Weight struct {
 	// Array has the constant's type, fp16, and its shape. Every value of the type is
 	// allowed, including infinities and NaNs, as in the compiler.
 	Array npy.Array
-	// MaxError is the largest difference that a value of a weight in compressed form, which is the result of a constexpr
-	// operation, may have from what its codebook or scale can express.
+	// MaxError is the largest difference that a value of a weight in compressed form, which is the result of a
+	// constexpr operation, may have from what its codebook or scale can express.
 	MaxError float64
 }
 

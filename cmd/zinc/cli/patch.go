@@ -172,7 +172,8 @@ func (c *patchCommand) run(ctx context.Context, path string) error {
 			what = fmt.Sprintf(", %d bytes that %s", ch.Bytes, diag.Count(ch.Tasks, "task loads", "tasks load"))
 		}
 		if e := ch.Error; e != nil && e.Largest > 0 {
-			what += fmt.Sprintf("; its values are up to %.4g from the codebook's entries, signal to noise %.1f dB", e.Largest,
+			what += fmt.Sprintf("; its values are up to %.4g from the codebook's entries, signal to noise %.1f dB",
+				e.Largest,
 				e.Ratio)
 		} else if e != nil {
 			what += "; its codebook has the values"
