@@ -69,7 +69,8 @@ func (f *fit) judge(w *weight) error {
 	if e.Largest > w.MaxError {
 		return &Refusal{Name: w.Name,
 			Reason: fmt.Sprintf("its codebook cannot express the values: value %d is %.4g from "+
-				"the nearest entry (signal to noise %.1f dB), and %.4g is allowed", e.Index, e.Largest, e.Ratio, w.MaxError),
+				"the nearest entry (signal to noise %.1f dB), and %.4g is allowed", e.Index, e.Largest,
+				e.Ratio, w.MaxError),
 			Hint: "allow that error, or compile the pair again from its model with another codebook", Model: true}
 	}
 	w.change.Error = &e
