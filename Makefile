@@ -24,6 +24,8 @@ MUTANTS   ?= 2000
 MUTARGS   ?= -floor 98
 # Pattern of the places, texts or files of the facts whose mutants are run.
 FACTS     ?= .
+# Further flags of that run.
+FACTARGS  ?=
 # Seeds of the inputs that make corpus verifies each model with.
 SEEDS     ?= 1 2 3 4 5
 # An older program that make performance measures too.
@@ -125,7 +127,7 @@ exhaustive: ## compare functions of one fp16 number, and arithmetic on two, with
 
 fact-mutants: ## run the scripts of the chapters' facts under the mutants that they name (FACTS='Table 29')
 	@$(GO) build -o $(OUT)/mutate ./internal/test/mutants/mutate
-	$(OUT)/mutate -facts -dir $(OUT)/mutants -match '$(FACTS)'
+	$(OUT)/mutate -facts -dir $(OUT)/mutants -match '$(FACTS)' $(FACTARGS)
 
 mutants: fact-mutants ## make MUTANTS single mutations of compiler and simulator; report what finds them
 	$(OUT)/mutate -n $(MUTANTS) -dir $(OUT)/mutants $(MUTARGS)

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -160,6 +161,9 @@ func (r *textReader) field(s string) error {
 	}
 	f, ok := byName[parts[1]]
 	if !ok {
+		if unsupported(parts[1]) {
+			return r.errf("%s is not supported on this architecture: the M1 has no compute-cache DMA", parts[1])
+		}
 		return r.errf("%q is not a field of a task", parts[1])
 	}
 	p := table[f].Place(V10)
@@ -186,4 +190,10 @@ func (r *textReader) close() {
 		r.task.setForm(r.form)
 		r.task = nil
 	}
+}
+
+// unsupported reports a field of the compute-cache DMA engine: its atomic, counter and wait-event primitives, which
+// later descriptors have (chapter 23).
+func unsupported(name string) bool {
+	return slices.Contains([]string{"CacheDMA.Atomic", "CacheDMA.Counter", "CacheDMA.WaitEvent"}, name)
 }

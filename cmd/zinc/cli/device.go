@@ -192,7 +192,8 @@ Values are those of the body's fields, or the body's 32-bit words; size=, priori
 program=, process= and procedure= are fields of the header. channel=loop sends it on the
 execution loop's channel, and wait=no does not wait for its end. Commands separated by + go
 to the same device, one after the other, on which the model of --model is resident.
-Without a command, it lists all commands with their identifiers and who serves them.`,
+Without a command, it lists all commands with their identifiers, their subsystem and who
+serves them, and those of the execution loop's channel.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.command(&sendPart, func(n *partNode) error { return c.send(cmd.Context(), n, args) })
 		},
@@ -438,7 +439,10 @@ func (c *deviceCommand) send(ctx context.Context, n *partNode, args []string) er
 	if len(args) == 0 {
 		for i := range protocol.Rows {
 			r := &protocol.Rows[i]
-			n.row("commands[]", node.Hex(r.ID), node.Hex(r.Wire), r.Name, r.Way, r.Disposition)
+			n.row("commands[]", node.Hex(r.ID), node.Hex(r.Wire), r.Name, r.Way, r.Subsystem, r.Disposition)
+		}
+		for _, r := range protocol.ExeLoop {
+			n.row("loop[]", node.Hex(r.Wire), r.Meaning, r.VTable, r.Does)
 		}
 		return nil
 	}

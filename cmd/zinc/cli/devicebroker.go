@@ -30,7 +30,8 @@ and the entitlements that --entitlement adds, and prints their results and, on a
 its own, what the broker did. What must come before a method is done first. Methods separated
 by + are calls of one process; those after process=TEAM are calls of another process, of that
 team, which may attach to the program that the first has loaded.
-Without a method, it lists the methods and the entitlements that their arguments require.`,
+Without a method, it lists the broker's entitlements, with how many programs of the system hold
+each, and its methods with the entitlements that their arguments require.`,
 		Example: `  zinc device broker
   zinc device broker compileModel + compileModel + purgeModels --model digits.mlmodelc
   zinc device broker createInstance + evaluate --power-saving --model digits.hwx`,
@@ -58,6 +59,13 @@ Without a method, it lists the methods and the entitlements that their arguments
 
 func (c *deviceCommand) broker(cmd *cobra.Command, n *partNode, args []string, caller *stack.Caller) error {
 	if len(args) == 0 {
+		for _, e := range broker.Entitlements {
+			count := "not counted"
+			if e.Holders > 0 {
+				count = fmt.Sprintf("%d holders", e.Holders)
+			}
+			n.row("entitlements[]", e.Key, e.Holders, e.HolderNote, count, e.Capability)
+		}
 		for _, m := range broker.Methods {
 			n.row("methods[]", m.Name, m.Doc)
 			for _, g := range m.Gates {

@@ -107,10 +107,16 @@ func microseconds(d time.Duration) float64 { return float64(d) / float64(time.Mi
 
 // deviceSections are the sections that `zinc device` prints.
 var deviceSections = []DevicePart{
-	{"build", []DeviceRow{{"extensions[]", "  {bundle} {build}: {role}, class {class}\n"}},
+	{"build", []DeviceRow{{"extensions[]", "  {bundle} {build}: {role}, class {class}, " +
+		"provider {provider}{+provider_role}{-role_match}\n"}},
 		func(n *partNode, x *probe) {
 			for _, k := range driver.Kexts {
-				n.row("extensions[]", k.Bundle, driver.KextBuild, k.Role, k.Class)
+				role := ""
+				if k.ProviderRole != "" {
+					role = ", role " + k.ProviderRole
+				}
+				n.row("extensions[]", k.Bundle, driver.KextBuild, k.Role, k.Class, strings.Join(k.Provider, ", "),
+					k.ProviderRole, role)
 			}
 		}},
 	{"registry", []DeviceRow{{"entries[]", "  {class} {name:q}{+open}{-note}\n"}}, func(n *partNode, x *probe) {
@@ -186,6 +192,22 @@ var deviceSections = []DevicePart{
 	{"tasks", []DeviceRow{{"tasks[]", "  {name}: {state}\n"}}, func(n *partNode, x *probe) {
 		for _, t := range x.stack.Device.Coprocessor().Tasks() {
 			n.row("tasks[]", t.Name, t.State)
+		}
+	}},
+	{"processes", []DeviceRow{{"processes[]", "  process {process} of program {program}: {state}\n"}},
+		func(n *partNode, x *probe) {
+			for _, p := range x.stack.Device.Coprocessor().Processes() {
+				n.row("processes[]", p.Process, p.Program, p.State)
+			}
+		}},
+	{"requests", []DeviceRow{{"requests[]", "  cache request {handler}: {state}, output set {output_set}, " +
+		"group {group}, active {active}, last trigger {last_trigger}\n"}}, func(n *partNode, x *probe) {
+		r := x.stack.Device.Coprocessor().Rings()
+		if r == nil {
+			return
+		}
+		for _, c := range r.Cache().Live() {
+			n.row("requests[]", node.Hex(c.Handler), c.State, c.Output, c.Group, c.Active, c.LastTrigger)
 		}
 	}},
 	{"pools", []DeviceRow{{"pools[]", "  {name}: {available} of {total} available\n"}}, func(n *partNode, x *probe) {
@@ -306,7 +328,8 @@ func sectionNames() []string {
 // The answers of the subcommands.
 var (
 	sendPart = DevicePart{Name: "send", Rows: []DeviceRow{
-		{"commands[]", "0x{id:02x} 0x{wire:04x} {name:-46s} {way:-16s} {disposition}\n"},
+		{"commands[]", "0x{id:02x} 0x{wire:04x} {name:-46s} {way:-16s} {subsystem:-10s} {disposition}\n"},
+		{"loop[]", "loop 0x{wire:04x} {meaning:-28s} {vtable:-15s} {does}\n"},
 		{"values[]", "{name}: {value}\n"},
 		{"lines[]", "{}\n"},
 		{"notifications[]", "notification {name}{+args}{-text}\n"},
@@ -319,7 +342,9 @@ var (
 		{"methods[]", "{name:-34s} in {in} out {out}: {role}{+reason}{-unsupported}\n"},
 		{"values[]", "{name}: {value}\n"},
 		{"lines[]", "{}\n"}}}
-	brokerPart = DevicePart{Name: "broker", Rows: []DeviceRow{{"methods[]", "{name:-26s} {doc}\n"},
+	brokerPart = DevicePart{Name: "broker", Rows: []DeviceRow{
+		{"entitlements[]", "{key:-67s} {+holders}{+note}{-count:-28s} {capability}\n"},
+		{"methods[]", "{name:-26s} {doc}\n"},
 		{"methods[].arguments[]", "{-name:-26s}   {argument} needs {key}\n"},
 		{"calls[]", "{+method}"},
 		{"calls[].events[]", eventRow},

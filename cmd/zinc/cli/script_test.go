@@ -79,8 +79,8 @@ func TestFacts(t *testing.T) {
 //	blocks FILE                split what dump --task printed: a file for each block of registers, NAME.block,
 //	                           task.block for the lines before them, and blocks.txt with all the names
 //
-// and $DIGITS is the folder of the example model, $NET a network description of one unit, $OPSMD the document of
-// operations, $MODELS the folder of the small models of the simulated runtime.
+// and $DIGITS is the folder of the example model, $UID the user, $NET a network description of one unit, $OPSMD the
+// document of operations, $MODELS the folder of the small models of the simulated runtime.
 func runScripts(t *testing.T, folder string) {
 	t.Helper()
 	scripts, err := filepath.Glob(filepath.Join(folder, "*.txtar"))
@@ -104,6 +104,7 @@ func runScripts(t *testing.T, folder string) {
 		UpdateScripts:       *update,
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("DIGITS", digits(t))
+			e.Setenv("UID", strconv.Itoa(os.Getuid()))
 			e.Setenv(cacheEnv, cacheOff) // a test must not use the user's cache
 			if n := os.Getenv(mutantEnv); n != "" {
 				e.Setenv(mutantEnv, n)

@@ -118,8 +118,7 @@ func (s *script) facts(chapter int, name string) ([]*Fact, error) {
 		case m[1] == "mutant":
 			f := mutantLine.FindStringSubmatch(m[2])
 			if f == nil {
-				return nil, fmt.Errorf("%s: want a Go file, a colon, a part of its text, => and what replaces it",
-					place)
+				return nil, fmt.Errorf("%s: want a Go file, a colon, a part of its text, => and its replacement", place)
 			}
 			at.Mutants = append(at.Mutants, Mutant{File: f[1], Old: f[2], New: f[3]})
 		default:

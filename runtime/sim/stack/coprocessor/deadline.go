@@ -39,6 +39,10 @@ func (b *boot) jam(j *job, f inject.Fault) {
 	b.injectedNote(f, "hardware queue")
 	s := &stuckQueue{b: b, job: j, queue: queue, clears: f.Value&1 == 0}
 	b.stuck = s
+	if err := b.kernel.Change(b.tasks[callManager], firmware.TaskBlock); err != nil { // until the deadline
+		b.fail(synchronousAbort, err)
+		return
+	}
 	if err := firmware.Quiesce(b.d.cfg.Clock, s, func(o firmware.Outcome) { s.ended, s.how = true, o }); err != nil {
 		b.fail(synchronousAbort, err)
 	}
@@ -81,6 +85,10 @@ func (b *boot) deadline() {
 	}
 	b.d.count(func(s *Stats) { s.Aborts++ })
 	b.file.drained(s.queue)
+	if err := b.kernel.Change(b.tasks[callManager], firmware.TaskUnblock); err != nil {
+		b.fail(synchronousAbort, err)
+		return
+	}
 	s.job.status, s.job.err = StatusAborted, &AbortError{s.job.program.network}
 	b.complete(s.job)
 }

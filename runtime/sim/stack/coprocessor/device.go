@@ -272,6 +272,17 @@ func (d *Device) Tasks() []firmware.TaskReport {
 	return b.kernel.TaskList()
 }
 
+// Processes lists the processes of the programs, nil without a boot.
+func (d *Device) Processes() []firmware.ProcessReport {
+	d.mu.Lock()
+	b := d.boot
+	d.mu.Unlock()
+	if b == nil {
+		return nil
+	}
+	return b.table.programs.Processes()
+}
+
 // Pools reports every pool of the firmware, nil without a boot.
 func (d *Device) Pools() []firmware.Report {
 	d.mu.Lock()

@@ -167,6 +167,10 @@ func (b *boot) stage(f *Fault) *CoreDump {
 	b.d.mu.Lock()
 	restarts := b.d.restarts
 	b.d.mu.Unlock()
+	var tasks []string
+	for _, t := range b.kernel.TaskList() {
+		tasks = append(tasks, t.Name+" "+t.State.String())
+	}
 	texts := []string{
 		f.Class,
 		fmt.Sprintf("FAR=0x%016x ESR=0x%08x", b.far, uint64(dumpESR)),
@@ -177,7 +181,8 @@ func (b *boot) stage(f *Fault) *CoreDump {
 		f.Task,
 		context,
 		"CHINOOK_CPU_IMPL_THID0",
-		fmt.Sprintf("%s\nkernel message pump\nreset vector %#x\ncause: %v", f.Task, uint64(BootAddress), f.Err),
+		fmt.Sprintf("%s\nkernel message pump\nreset vector %#x\ntasks: %s\ncause: %v", f.Task, uint64(BootAddress),
+			strings.Join(tasks, ", "), f.Err),
 	}
 	c := new(CoreDump)
 	for i, t := range texts {

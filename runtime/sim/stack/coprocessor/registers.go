@@ -51,6 +51,8 @@ func (d *Device) Read32(b Bank, off uint32) uint32 {
 		return bit(r.irq)
 	case b == ANE && off == RegDoorbell:
 		return r.bells
+	case b == ANE && off >= fileBase && off < fileEnd && d.boot != nil:
+		return d.boot.file.Read(off)
 	}
 	return r.words[b][off]
 }

@@ -269,8 +269,10 @@ func (c *client) readRegister(a *MethodArguments) (Return, error) {
 	if err != nil {
 		return BadArgument, err
 	}
-	a.Out[0] = uint64(c.d.hw.cop.Read32(b, off))
-	return Success, nil
+	return c.d.gated(c, "ANE_ReadANERegister", func(time.Duration) (Return, error) {
+		a.Out[0] = uint64(c.d.hw.cop.Read32(b, off))
+		return Success, nil
+	})
 }
 
 // A write may stop the firmware; the next action then runs into its deadline and recovers.

@@ -119,6 +119,23 @@ func (p *Programs) Running(program, process int) bool {
 	return x.machine != nil && x.program == program && x.machine.State() == ProcessRunning
 }
 
+// ProcessReport is a process slot that is taken.
+type ProcessReport struct {
+	Process, Program int
+	State            ProcessState
+}
+
+// Processes lists the process slots that are taken.
+func (p *Programs) Processes() []ProcessReport {
+	var out []ProcessReport
+	for i := range p.process {
+		if x := &p.process[i]; x.machine != nil {
+			out = append(out, ProcessReport{Process: i, Program: x.program, State: x.machine.State()})
+		}
+	}
+	return out
+}
+
 // Report reports program slots and process slots.
 func (p *Programs) Report() [2]Report { return [2]Report{p.slots.Report(), p.processes.Report()} }
 

@@ -2,6 +2,7 @@ package protocol
 
 import (
 	"fmt"
+	"slices"
 	"sync"
 )
 
@@ -23,6 +24,16 @@ const (
 	OutputAvailable OutputSetState = iota
 	OutputInExecution
 )
+
+// String names the state.
+func (s CacheState) String() string {
+	return [...]string{"available", "in use", "invalidating"}[min(s, CacheInvalidating)]
+}
+
+// String names the state.
+func (s OutputSetState) String() string {
+	return [...]string{"available", "in execution"}[min(s, OutputInExecution)]
+}
 
 // CacheRequest is the firmware's state of one resident request.
 type CacheRequest struct {
@@ -68,6 +79,13 @@ func (c *CacheRequests) Free() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return len(c.free)
+}
+
+// Live returns copies of the requests that are in use or being invalidated, by index.
+func (c *CacheRequests) Live() []CacheRequest {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.DeleteFunc(slices.Clone(c.slots), func(r CacheRequest) bool { return r.State == CacheAvailable })
 }
 
 // Install takes a request from the pool and returns its handler.
