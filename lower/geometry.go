@@ -308,10 +308,10 @@ func (c *schedule) shape(d *draft) error {
 	return nil
 }
 
-// fetchesPart reports whether the task itself fetches what it broadcasts, or the parameters of channels: source 2 then
-// follows source 1, whatever its bank (10 recorded programs of h15 to h17).
+// fetchesPart reports whether the task itself fetches what it broadcasts, or numbers of channels that are stored in
+// rows: source 2 then follows source 1, whatever its bank (11 recorded programs of h15 to h17).
 func (d *draft) fetchesPart() bool {
-	return d.t.FetchesBroadcast && (d.kind() == td.PlanarPair || d.src[1].flat != [5]bool{})
+	return d.t.FetchesBroadcast && (d.src[1].swap || d.src[1].flat != [5]bool{})
 }
 
 // stage sets the place in L2 of a source that comes by DMA, from at on, and returns where the next source may begin.

@@ -63,7 +63,7 @@ type form struct {
 var forms = []form{
 	{version: 7, program: FlavorProgram, procedure: FlavorProcedure, header: taskHeader, align: TaskAlign},
 	packedForm(11, 8, 3, []uint32{1: 0x11, 2: 0x15, 3: 0x30}),
-	packedForm(8, 8, 5, []uint32{1: 0x10, 2: 0x13}),
+	packedForm(8, 8, 5, []uint32{1: 0x10, 2: 0x13, 3: 0x1f}),
 	packedForm(17, 9, 4, []uint32{1: 0x10, 2: 0x12}, lateNote),
 	packedForm(19, 9, 4, []uint32{1: 0x10, 2: 0x12}, lateNote),
 	packedForm(20, 9, 4, []uint32{1: 0x10, 2: 0x12}, lateNote),

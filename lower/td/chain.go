@@ -91,6 +91,9 @@ func (c *Codec) mark(t *Task, n int, last bool) {
 	if c.Has(KernelLast) {
 		t.SetBool(KernelLast, last)
 	}
+	if last && n > 0 && c.Has(Cache) {
+		t.setRaw(Cache.At(cacheMany), uint32(n)<<16|lastOfMany)
+	}
 	for i := range tags {
 		x := &tags[i]
 		if !c.Has(x.tag) || !x.on(t) {

@@ -23,8 +23,11 @@ const (
 	dstHintV19        = 2
 )
 
-// lastCache are the words of the cache DMA in a chain's last task; the third is zero if the task is the only one.
-var lastCache = [len(cacheWords)]uint32{0x12, 0xa000a0, 0x100e0, 0, 0x7f0000, 0x20010701}
+// lastCache are the words of the cache DMA in a chain's last task, and lastOfMany what the third has beside the task's
+// index, unless the task is the only one.
+var lastCache = [len(cacheWords)]uint32{0x12, 0xa000a0, 0, 0, 0x7f0000, 0x20010701}
+
+const lastOfMany = 0xe0
 
 // complete is packed.complete of the versions after 11: as version 11, with what the form has elsewhere.
 func (f *lateForm) complete(t *Task) {
@@ -74,9 +77,6 @@ func (f *lateForm) events(t *Task) {
 	}
 	for i, w := range lastCache {
 		t.setRaw(Cache.At(i), w)
-	}
-	if first {
-		t.setRaw(Cache.At(cacheMany), 0)
 	}
 }
 

@@ -13,8 +13,8 @@ var (
 	PEScale32  = regLate("PE.ScaleFP32", Recorded, "factor of the elementwise result").is(FP32)
 
 	// Cache are the words of the cache DMA that recorded tasks write.
-	Cache = arrayLate("CacheDMA.Word", len(cacheWords), Named, "the same in every last task, but for the third, which "+
-		"only tasks of a program of two have")
+	Cache = arrayLate("CacheDMA.Word", len(cacheWords), Named, "the same in every last task, but for the third: 0xe0 "+
+		"beside the index of a task that is not the only one")
 
 	// TagBar and TagOn are of source 1, source 2 and the result.
 	TagBar = arrayLate("Address.TagBar", 3, Named, "buffer-access register whose entry has the tag of the system cache")
