@@ -7,6 +7,7 @@ import (
 
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/lower"
+	"github.com/zinc-compiler/zinc/passes"
 	"github.com/zinc-compiler/zinc/target"
 )
 
@@ -42,7 +43,7 @@ func (u *unit) compressed() {
 	for _, c := range u.state.Compressed {
 		info := CompressedInfo{
 			Name: c.Name, Line: c.Pos.Line, Form: c.Form, Stored: c.Stored,
-			CouldStream: c.Stream != "" && t.Streams(c.Stream),
+			CouldStream: c.Stream != "" && could(t, c),
 		}
 		used, returned, dense, form := false, false, "", ""
 		for _, v := range c.Values {
@@ -65,9 +66,9 @@ func (u *unit) compressed() {
 			info.Streams, info.CouldStream = true, true
 			info.Why = "streamed as " + lower.Layouts[form] + ", in an order that is modelled"
 		case info.Streamed > 0 && !info.CouldStream:
-			info.Why = "dense: " + folds(t, c.Stream)
+			info.Why = "dense: " + folds(t, c)
 		case info.Streamed > 0:
-			info.Why = "dense: " + cmp.Or(dense, folds(t, c.Stream))
+			info.Why = "dense: " + cmp.Or(dense, folds(t, c))
 		case used:
 			info.Why = "dense: the CPU reads it"
 		case returned:
@@ -79,13 +80,24 @@ func (u *unit) compressed() {
 	}
 }
 
-// folds says why the engine of a target reads a form of constants as fp16 numbers.
-func folds(t *target.Table, form string) string {
+// could reports whether the hardware of a target streams a constant.
+func could(t *target.Table, c *passes.Compressed) bool {
+	return t.Streams(c.Stream) && c.Tables <= int64(t.Palettes)
+}
+
+// folds says why the engine of a target reads a constant as fp16 numbers.
+func folds(t *target.Table, c *passes.Compressed) string {
+	form := c.Stream
 	switch {
 	case form == "":
 		return "the engine reads fp16 numbers"
-	case !t.Streams(form):
-		i := slices.IndexFunc(target.All, func(t *target.Table) bool { return t.Streams(form) })
+	case !could(t, c):
+		if most := slices.MaxFunc(target.All, func(a, b *target.Table) int { return a.Palettes - b.Palettes }); c.Tables >
+			int64(most.Palettes) {
+			return fmt.Sprintf("%d codebooks fold on every target; %s streams at most %d", c.Tables, chips(most),
+				most.Palettes)
+		}
+		i := slices.IndexFunc(target.All, func(t *target.Table) bool { return could(t, c) })
 		if i < 0 {
 			return fmt.Sprintf("%s folds on every target", form)
 		}

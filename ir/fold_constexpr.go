@@ -55,23 +55,33 @@ func foldAffine(op *Op) ([]*Const, error) {
 	})}, nil
 }
 
+// Symmetric reports whether an operation that scales a weight subtracts no offsets before. Those that are assumed are 0.
+func Symmetric(op *Op) bool {
+	offset := op.Arg(ParamOffset)
+	if op.Is(OpConstexprAffineDequantize) {
+		offset = op.Arg(ParamZeroPoint)
+	}
+	if offset == nil || offset.Const.Assumed != nil {
+		return true
+	}
+	for i := range offset.Const.Elems() {
+		if offset.Const.Float(i) != 0 {
+			return false
+		}
+	}
+	return true
+}
+
 // byteScales returns the scales of a weight of signed bytes without offsets, one or one for each index along an axis;
 // nil for another weight.
 func byteScales(op *Op) (scale *Const, axis int) {
-	data, offset := op.Arg(ParamData), op.Arg(ParamOffset)
+	data := op.Arg(ParamData)
 	if op.Is(OpConstexprAffineDequantize) {
-		data, offset = op.Arg(ParamQuantizedData), op.Arg(ParamZeroPoint)
+		data = op.Arg(ParamQuantizedData)
 		axis, _ = AxisAttr(op, ParamAxis, max(data.Type.Rank(), 1)) // Infer has checked it
 	}
-	if data == nil || data.Type.DType != Int8 {
+	if data == nil || data.Type.DType != Int8 || !Symmetric(op) {
 		return nil, 0
-	}
-	if offset != nil && offset.Const.Assumed == nil {
-		for i := range offset.Const.Elems() {
-			if offset.Const.Float(i) != 0 {
-				return nil, 0
-			}
-		}
 	}
 	scale = op.Arg(ParamScale).Const
 	if op.Is(OpConstexprAffineDequantize) {

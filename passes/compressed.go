@@ -22,6 +22,7 @@ type Compressed struct {
 	// not compressed in a way that the engine could support.
 	Stream string
 	Stored int64 // bytes of its parts in the source: values, tables, masks, scales
+	Tables int64 // number of its codebooks
 
 	inner bool // another compressed constant is derived from it
 }
@@ -30,7 +31,7 @@ type Compressed struct {
 // tables.
 var forms = map[*ir.Operation]func(op *ir.Op) (form, stream string){
 	ir.OpConstexprAffineDequantize: func(op *ir.Op) (string, string) {
-		return affine(op.Arg(ir.ParamQuantizedData).Type.DType)
+		return affine(op, op.Arg(ir.ParamQuantizedData).Type.DType)
 	},
 	ir.OpConstexprBlockwiseShiftScale: func(op *ir.Op) (string, string) {
 		return blockwise(op, op.Arg(ir.ParamData), op.Arg(ir.ParamData).Type.Shape)
@@ -65,12 +66,29 @@ func blockwise(op *ir.Op, data *ir.Value, shape []int64) (form, stream string) {
 	if cut > 1 {
 		return "blockwise " + data.Type.DType.String(), "blockwise"
 	}
-	return affine(data.Type.DType)
+	return affine(op, data.Type.DType)
 }
 
 // affine returns the form of elements with one scale, or one per channel.
-func affine(t ir.DType) (form, stream string) {
-	return "affine " + t.String(), fmt.Sprintf("int%d", t.Bits())
+func affine(op *ir.Op, t ir.DType) (form, stream string) {
+	form, stream = "affine "+t.String(), t.String()
+	if !ir.Symmetric(op) {
+		form, stream = "asymmetric "+form, "asymmetric-"+stream
+	}
+	return form, stream
+}
+
+// tables returns the number of codebooks that an operation looks weights up in, 0 for another operation.
+func tables(op *ir.Op) int64 {
+	lut := op.Arg(ir.ParamLUT)
+	if lut == nil || op.Def.ParamIndex(ir.ParamShape) >= 0 || lut.Type.Rank() < 2 {
+		return 0
+	}
+	n := int64(1)
+	for _, d := range lut.Type.Shape[:lut.Type.Rank()-2] {
+		n *= d
+	}
+	return n
 }
 
 // palette counts the bits of an index.
@@ -100,7 +118,8 @@ func (s *State) noteCompressed(op *ir.Op) {
 	}
 	form, stream := describe(op)
 	dense := op.Results[len(op.Results)-1]
-	c := &Compressed{Name: dense.Name, Pos: op.Pos, Values: []*ir.Value{dense}, Form: form, Stream: stream}
+	c := &Compressed{Name: dense.Name, Pos: op.Pos, Values: []*ir.Value{dense}, Form: form, Stream: stream,
+		Tables: tables(op)}
 	var seen []*Compressed
 	op.Operands(func(_ *ir.Param, v *ir.Value) {
 		if inner := s.compressedOf(v); inner != nil {
@@ -108,6 +127,7 @@ func (s *State) noteCompressed(op *ir.Op) {
 				seen = append(seen, inner)
 				inner.inner = true
 				c.Stored += inner.Stored
+				c.Tables = max(c.Tables, inner.Tables)
 			}
 			return
 		}

@@ -88,6 +88,8 @@ var basisRows = []basisRow{
 	{"FindsZeros SmallSources", "h13 h14 h15 h16 h17 h18", Recorded, records},
 	{"ConstantSegments", "h13 h14 h15 h16 h17 h18", Recorded, records},
 	{"StreamForms NoCode", generations, Decoded, guide24},
+	{"Palettes", generations, Decoded, studyHAL},
+	{"StreamForms Palettes", "h18 h18g", Decoded, studyHAL},
 	{"Arithmetic WidthSliceEnd FlushesProducts", "h13 h13g h14g", Measured, guide3},
 	{"Arithmetic FlushesProducts", "h16 h17 h17s h18", Inferred, "h16g and h18g, which were measured"},
 	{"Arithmetic FlushesProducts", "h16g h18g", Measured, study},

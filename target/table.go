@@ -74,7 +74,8 @@ type Table struct {
 
 	Arithmetic  string   `doc:"numerics mode of the engine"` // as zinc run --numerics names it
 	CostOf      string   `doc:"chip whose published times the estimates are fitted to"`
-	StreamForms []string `doc:"compressed forms that reach the engine as stored"` // or StreamAll
+	StreamForms []string `doc:"compressed forms that reach the engine as stored"`
+	Palettes    int      `doc:"codebooks of a weight that reach the engine as stored"`
 
 	// ConstantSegments is not set where recorded containers have constants behind the tasks alone.
 	ConstantSegments bool `doc:"constants may have segments of their own in a container"`
@@ -99,14 +100,9 @@ type Table struct {
 	from *Table // whose copy the table is, nil for the first
 }
 
-// StreamAll in StreamForms represents every compressed form.
-const StreamAll = "all"
-
 // Streams reports whether weights of a compressed form ("palette4", "sparse", "int8", "blockwise") can be read by the
 // engine as they are stored.
-func (t *Table) Streams(form string) bool {
-	return slices.Contains(t.StreamForms, form) || slices.Contains(t.StreamForms, StreamAll)
-}
+func (t *Table) Streams(form string) bool { return slices.Contains(t.StreamForms, form) }
 
 // Recorded returns what recorded programs compute whose task descriptors have the target's version, "" if there are
 // none.

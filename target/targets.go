@@ -20,6 +20,7 @@ var H13 = &Table{
 	Arithmetic:  "ane",
 	CostOf:      "M1",
 	StreamForms: []string{"palette4", "palette8", "sparse"},
+	Palettes:    1,
 	Programs:    100,
 	Kinds:       "every family of operations",
 	NoCode:      []string{"topk", "argsort"},
@@ -82,7 +83,11 @@ var (
 		t.Arithmetic, t.WidthSliceEnd, t.FlushesProducts = "ane-fixed", 0, false
 		t.MaxKernelH, t.MaxRowKernel = 31, 15
 		t.StateMultiple = 32
-		t.StreamForms = []string{StreamAll}
+		t.StreamForms = append([]string{
+			"int4", "uint4", "uint8", "asymmetric-int4", "asymmetric-uint4", "asymmetric-int8", "asymmetric-uint8",
+			"palette1", "palette2", "palette3", "palette6",
+			"sparse+palette4", "sparse+palette8", "sparse+int8", "sparse+blockwise",
+		}, H15.StreamForms...)
 		t.CostOf, t.Programs = "M4", 8
 	})
 	H17 = H16.with("h17", func(t *Table) {
@@ -95,10 +100,13 @@ var (
 		t.Subtype, t.Version, t.TD = 10, 20, 20
 		t.HeaderBytes, t.HeaderFetch = 180000, 208
 		t.SmallSources = true
+		t.StreamForms = append([]string{"vector-palette4"}, H16.StreamForms...)
 		t.CostOf, t.Programs, t.Kinds = "M6", 24, oneTask
 	})
 	H18g = H18.with("h18g", func(t *Table) {
 		t.Subtype, t.Version, t.TD, t.Lowers = 11, 24, 0, nil
+		t.StreamForms = append([]string{"multi-palette4", "multi-palette8"}, H18.StreamForms...)
+		t.Palettes = 16
 		t.Programs, t.Kinds = 2, "convolutions"
 	})
 )
