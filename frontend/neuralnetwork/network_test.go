@@ -228,7 +228,7 @@ func TestClassifierKeepsItsLabels(t *testing.T) {
 	f := src.Spec.Metadata.Functions[0]
 	text := src.Spec.Program.File.Src
 	if f.Predicted != "label" || f.Probabilities != "probs" || !strings.Contains(text,
-		"label, dict<tensor<string, []>, tensor<fp32, []>> probs = classify(") ||
+		"label, dict<tensor<string, []>, tensor<fp64, []>> probs = classify(") ||
 		!strings.Contains(text, `["a", "b", "c", "d"]`) {
 		t.Errorf("described as %+v:\n%s", f, text)
 	}
