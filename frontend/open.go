@@ -235,6 +235,7 @@ func textPath(path string) (string, error) {
 // otherForms are forms of models without MIL text, by a file that is in their folder.
 var otherForms = []struct{ file, form, hint string }{
 	{"model.espresso.net", "a compiled neural network has no MIL text", convertHint},
+	{"model0", "a compiled pipeline has several programs", "open one of the folders in it, such as model0"},
 }
 
 const giveHint = "use a .mlmodelc or .mlpackage folder, a .mlmodel with an ML program or a neural network, a .mil " +

@@ -16,6 +16,7 @@ import (
 	"github.com/zinc-compiler/zinc/frontend/mil"
 	"github.com/zinc-compiler/zinc/frontend/mlmodel"
 	"github.com/zinc-compiler/zinc/frontend/mlmodelc"
+	"github.com/zinc-compiler/zinc/frontend/neuralnetwork"
 	"github.com/zinc-compiler/zinc/internal/diag"
 )
 
@@ -93,10 +94,13 @@ func specSource(path string, opts *Options) (*Source, error) {
 	}
 	defer s.close()
 	if len(spec.Pipeline) > 0 {
-		return nil, formError(path, spec)
+		return s.pipelineSource(path, spec, opts)
 	}
-	if spec.Program == nil {
+	switch {
+	case spec.Program == nil && neuralnetwork.Is(spec.Metadata.Form):
 		return s.networkSource(spec, opts)
+	case spec.Program == nil:
+		return nil, formError(path, spec)
 	}
 	if err := mil.Layout(s.name+" as text", spec.Program); err != nil {
 		return nil, err
@@ -108,6 +112,31 @@ func specSource(path string, opts *Options) (*Source, error) {
 	out := &Source{Spec: spec, Sum: (*[sha256.Size]byte)(sum.Sum(nil))}
 	out.blobs, err = s.blobs(opts)
 	return out, err
+}
+
+// pipelineSource reads a pipeline of ML programs, which is not a program itself.
+func (s *source) pipelineSource(path string, spec *mlmodel.Model, opts *Options) (*Source, error) {
+	for i, part := range spec.Parts {
+		if part.Program == nil || len(part.Pipeline) > 0 || spec.Metadata.Form != mlmodel.PipelineForm {
+			return nil, formError(path, spec)
+		}
+		if err := mil.Layout(fmt.Sprintf("%s: model %d as text", s.name, i), part.Program); err != nil {
+			return nil, err
+		}
+	}
+	out := &Source{Spec: spec, Warnings: new(diag.List)}
+	var err error
+	out.blobs, err = s.blobs(opts)
+	return out, err
+}
+
+// Parts returns the models of a pipeline, which share its weights; none of another model.
+func (s *Source) Parts() []*Source {
+	var out []*Source
+	for _, part := range s.Spec.Parts {
+		out = append(out, &Source{Spec: part, Name: s.Name, Compiled: s.Compiled, blobs: s.blobs})
+	}
+	return out
 }
 
 // compiledSource reads a compiled model with the description of its inputs and outputs. It returns nil for a folder

@@ -113,17 +113,13 @@ func (s *source) blobs(opts *Options) (*blobfile.Set, error) {
 	return blobfile.NewSet(root, s.dir), nil
 }
 
-// decodeSpec opens and reads a specification with an ML program or a neural network, whose layers are not read yet. The
-// caller closes the source.
+// decodeSpec opens and reads a specification. The caller closes the source.
 func decodeSpec(path string, follow bool) (*source, *mlmodel.Model, error) {
 	s, err := openSource(path, follow)
 	if err != nil {
 		return nil, nil, err
 	}
 	spec, err := mlmodel.Decode(s.file, s.size, s.name)
-	if err == nil && spec.Program == nil && !neuralnetwork.Is(spec.Metadata.Form) {
-		err = formError(path, spec)
-	}
 	if err != nil {
 		s.close()
 		return nil, nil, err
@@ -138,8 +134,11 @@ func openSpec(path string, opts Options) (*Model, error) {
 		return nil, err
 	}
 	defer s.close()
-	if spec.Program == nil {
+	switch {
+	case spec.Program == nil && neuralnetwork.Is(spec.Metadata.Form):
 		return s.openNetwork(spec, &opts)
+	case spec.Program == nil:
+		return nil, formError(path, spec)
 	}
 	blobs := func() (*blobfile.Set, error) { return s.blobs(&opts) }
 	shown, src := opts.text(s.name+" as text", nil)
@@ -166,8 +165,9 @@ func openSpec(path string, opts Options) (*Model, error) {
 func formError(path string, spec *mlmodel.Model) error {
 	form := spec.Metadata.Form
 	if n := len(spec.Pipeline); n > 0 {
-		form = fmt.Sprintf("this is a pipeline of %s (%s); only pipelines with one ML program are read",
-			diag.Count(n, "model", "models"), shortened(spec.Pipeline))
+		form = fmt.Sprintf("this is a pipeline of %s (%s); only pipelines with one ML program are read, and those "+
+			"of ML "+
+			"programs alone are converted", diag.Count(n, "model", "models"), shortened(spec.Pipeline))
 		return &FormError{path, form, "save the ML programs as packages of their " +
 			"own (coremltools: utils.save_spec of each model of the pipeline)"}
 	}

@@ -23,8 +23,11 @@ type Model struct {
 	// Program is the ML program, without positions; nil if the model is in another form (Metadata.Form). Of a pipeline
 	// it is the program of the only model that is one.
 	Program *mil.Program
-	// Pipeline has the forms of a pipeline's models, in order.
+	// Pipeline has the forms of a pipeline's models, in order, and Parts the models; Names are their names, which it
+	// may lack.
 	Pipeline []string
+	Parts    []*Model
+	Names    []string
 	// Start and End are where the model of Metadata.Form is in the file.
 	Start, End int64
 }
@@ -141,11 +144,20 @@ func (d *decoder) model(r io.ReaderAt, at, end int64) (*Model, error) {
 func (d *decoder) pipeline(r io.ReaderAt, x extent, m *Model) error {
 	var programs []*Model
 	err := d.fields(r, x.start, x.end, func(num protowire.Number) step {
-		if num == 1 {
+		switch num {
+		case 1:
 			return nth("models", len(m.Pipeline))
+		case 2:
+			return nth("names", len(m.Names))
 		}
 		return one(fmt.Sprintf("field %d", num))
 	}, func(x extent) error {
+		if x.num == 2 && x.typ == bytes_ {
+			name := make([]byte, x.end-x.start)
+			_, err := r.ReadAt(name, x.start)
+			m.Names = append(m.Names, string(name))
+			return err
+		}
 		if x.num != 1 || x.typ != bytes_ {
 			return nil
 		}
@@ -153,7 +165,7 @@ func (d *decoder) pipeline(r io.ReaderAt, x extent, m *Model) error {
 		if err != nil {
 			return err
 		}
-		m.Pipeline = append(m.Pipeline, part.Metadata.Form)
+		m.Pipeline, m.Parts = append(m.Pipeline, part.Metadata.Form), append(m.Parts, part)
 		if part.Program != nil {
 			programs = append(programs, part)
 		}

@@ -140,7 +140,7 @@ var (
 
 // modelForms are the fields of Model.Type: the forms of models.
 var modelForms = map[int32]string{
-	200: "pipelineClassifier", 201: "pipelineRegressor", 202: "pipeline",
+	200: "pipelineClassifier", 201: "pipelineRegressor", 202: PipelineForm,
 	300: "glmRegressor", 301: "supportVectorRegressor", 302: "treeEnsembleRegressor", 303: "neuralNetworkRegressor",
 	304: "bayesianProbitRegressor",
 	400: "glmClassifier", 401: "supportVectorClassifier", 402: "treeEnsembleClassifier", 403: "neuralNetworkClassifier",
@@ -165,8 +165,11 @@ const (
 	programField            = 502
 )
 
-// ProgramForm is the form of a model that is an ML program.
-const ProgramForm = "mlProgram"
+// ProgramForm is the form of a model that is an ML program, and PipelineForm of a pipeline without a class.
+const (
+	ProgramForm  = "mlProgram"
+	PipelineForm = "pipeline"
+)
 
 // opsets maps the names of operation sets in specifications to those in MIL
 // text.

@@ -5,6 +5,8 @@ import (
 	"encoding/base64"
 	"encoding/binary"
 	"fmt"
+	"slices"
+	"strconv"
 
 	"google.golang.org/protobuf/encoding/protowire"
 )
@@ -79,16 +81,60 @@ func (d *Data) Bytes(functions int) []byte {
 	b = appendString(b, kind)
 	b = le.AppendUint32(b, uint32(d.SpecificationVersion))
 	b = append(b, make([]byte, headZeros)...)
-	description := string(d.Description)
-	if !hasMetadata(d.Description) {
-		description += metadataField
-	}
-	b = appendString(b, description)
+	b = appendString(b, d.described())
 	for range functions {
 		b = le.AppendUint32(b, programType)
 		b = append(b, make([]byte, tailZeros)...)
 	}
 	return b
+}
+
+// pipelineType is the number of pipelines in the specification's Model.Type, and pipelineArchive the version of the
+// archive that is coremldata.bin of one.
+const pipelineType = 202
+
+var pipelineArchive = [3]uint64{1, 0, 1}
+
+// NamesName is the file of a compiled pipeline with the names of its models.
+const NamesName = "modelNames/coremldata.bin"
+
+// Pipeline returns coremldata.bin of a pipeline of models with these versions of specifications.
+func (d *Data) Pipeline(versions []int64) []byte {
+	le := binary.LittleEndian
+	b := le.AppendUint32(nil, pipelineType)
+	for _, v := range pipelineArchive {
+		b = le.AppendUint64(b, v)
+	}
+	kinds := ""
+	for i, v := range versions {
+		kinds += fmt.Sprintf("%s.model%dv%d.0.0", kind, i, v)
+	}
+	b = appendString(b, kinds+kind)
+	b = le.AppendUint32(b, uint32(d.SpecificationVersion))
+	b = append(b, make([]byte, headZeros)...)
+	b = appendString(b, d.described())
+	b = le.AppendUint64(b, uint64(len(versions)))
+	return le.AppendUint64(b, pipelineType)
+}
+
+// Names returns the file with the names of a pipeline's models, of which there are n. A pipeline may lack them.
+func Names(names []string, n int) []byte {
+	for i := len(names); i < n; i++ {
+		names = append(slices.Clip(names), fmt.Sprintf("model%d", i))
+	}
+	b := binary.LittleEndian.AppendUint64(nil, uint64(len(names)))
+	for _, s := range names {
+		b = appendString(b, s)
+	}
+	return b
+}
+
+// described is the description with the field metadata, which compiled models always have.
+func (d *Data) described() string {
+	if !hasMetadata(d.Description) {
+		return string(d.Description) + metadataField
+	}
+	return string(d.Description)
 }
 
 func appendString(b []byte, s string) []byte {
@@ -161,16 +207,27 @@ func (r *reader) text() string { return string(r.skip(r.uint64())) }
 // Analytics returns analytics/coremldata.bin of a model whose specification is a file with that SHA-256, named
 // model.mlmodel.
 func Analytics(sum [sha256.Size]byte) []byte {
-	var b []byte
-	for _, s := range []struct {
-		name    string
-		entries [][2]string
-	}{
-		{"NeuralNetworkModelDetails", [][2]string{{"containsCustomLayer", "0"}, {"modelDimension", "0"}}},
-		{"SpecificationDetails", [][2]string{
+	return analytics(details{"NeuralNetworkModelDetails", [][2]string{{"containsCustomLayer", "0"}, {"modelDimension",
+		"0"}}},
+		details{"SpecificationDetails", [][2]string{
 			{"modelHash", base64.StdEncoding.EncodeToString(sum[:])}, {"modelName", "model"},
-		}},
-	} {
+		}})
+}
+
+// PipelineAnalytics returns the file of a pipeline of n models.
+func PipelineAnalytics(n int) []byte {
+	return analytics(details{"PipelineModelDetails", [][2]string{{"modelDimension", strconv.Itoa(n)}}})
+}
+
+// details is a section of the file.
+type details struct {
+	name    string
+	entries [][2]string
+}
+
+func analytics(sections ...details) []byte {
+	var b []byte
+	for _, s := range sections {
 		b = appendString(b, s.name)
 		b = binary.LittleEndian.AppendUint64(b, uint64(len(s.entries)))
 		for _, e := range s.entries {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/zinc-compiler/zinc/frontend/metadata"
 	"github.com/zinc-compiler/zinc/frontend/mil"
+	"github.com/zinc-compiler/zinc/frontend/mlmodel"
 )
 
 // releases are the systems that run a version of specifications first: macOS, then iOS, tvOS and macCatalyst, then
@@ -20,9 +21,10 @@ var releases = map[int64]struct{ mac, phone, watch, vision string }{
 	10: {"26.0", "26.0", "26.0", "26.0"},
 }
 
-// Metadata returns metadata.json of a model. name is the name of the file or folder that it is compiled from, without
-// the extension. It returns an error for what no compiled model is known of.
-func Metadata(about *metadata.Model, p *mil.Program, name string) ([]byte, error) {
+// Metadata returns metadata.json of a model with a program, or of a pipeline with several. name is the name of the file
+// or folder that it is compiled from, without the extension. It returns an error for what no compiled model is known
+// of.
+func Metadata(about *metadata.Model, ps []*mil.Program, name string) ([]byte, error) {
 	system, ok := releases[about.SpecificationVersion]
 	if !ok {
 		return nil, fmt.Errorf("specification version %d is not known; compiled models of 6 to 10 are written",
@@ -50,16 +52,25 @@ func Metadata(about *metadata.Model, p *mil.Program, name string) ([]byte, error
 	var functions []any
 	if about.Whole() == nil {
 		for i := range about.Functions {
-			functions = append(functions, function(&about.Functions[i], p))
+			functions = append(functions, function(&about.Functions[i], ps[0]))
 		}
 	}
-	body := p.Func(whole.Name)
+	var bodies []*mil.Func
+	for _, p := range ps {
+		bodies = append(bodies, p.Func(whole.Name))
+	}
+	form := dictionary{{"name", "MLModelType_" + about.Form}}
+	if about.Form == mlmodel.PipelineForm {
+		form = append(form, pair{"structure", slices.Repeat([]any{dictionary{
+			{"name", "MLModelType_" + mlmodel.ProgramForm},
+		}}, len(ps))})
+	}
 	user := dictionary{}
 	for _, kv := range about.UserDefined {
 		user = append(user, pair{kv.Key, kv.Value})
 	}
 	return appendJSON(nil, []any{dictionary{
-		{"modelType", dictionary{{"name", "MLModelType_" + about.Form}}},
+		{"modelType", form},
 		{"author", optional(about.Author)},
 		{"inputSchema", features(whole.Inputs)},
 		{"modelParameters", []any{}},
@@ -79,10 +90,10 @@ func Metadata(about *metadata.Model, p *mil.Program, name string) ([]byte, error
 		{"isUpdatable", "0"},
 		{"userDefinedMetadata", user},
 		{"outputSchema", features(whole.Outputs)},
-		{"storagePrecision", optional(storagePrecision(body))},
+		{"storagePrecision", optional(storagePrecision(bodies...))},
 		{"license", optional(about.License)},
-		{"mlProgramOperationTypeHistogram", histogram(body)},
-		{"computePrecision", computePrecision(body)},
+		{"mlProgramOperationTypeHistogram", histogram(bodies...)},
+		{"computePrecision", computePrecision(bodies...)},
 	}.present()}, 0), nil
 }
 

@@ -122,7 +122,7 @@ func TestMetadataDescribesTheModel(t *testing.T) {
 			Outputs: []metadata.Feature{{Name: "y", Kind: "multiArray", Elem: "fp16"}},
 		}},
 	}
-	b, err := Metadata(about, tree, "my-model 2")
+	b, err := Metadata(about, []*mil.Program{tree}, "my-model 2")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -148,11 +148,13 @@ func TestMetadataDescribesTheModel(t *testing.T) {
 		t.Errorf("read back: %+v, %v", read, err)
 	}
 	about.Functions[0].Predicted = "label"
-	if _, err := Metadata(about, tree, "m"); err == nil || !strings.Contains(err.Error(), "predicts label") {
+	if _, err := Metadata(about, []*mil.Program{tree}, "m"); err == nil || !strings.Contains(err.Error(),
+		"predicts label") {
 		t.Errorf("a classifier: %v", err)
 	}
 	about.SpecificationVersion = 99
-	if _, err := Metadata(about, tree, "m"); err == nil || !strings.Contains(err.Error(), "version 99 is not known") {
+	if _, err := Metadata(about, []*mil.Program{tree}, "m"); err == nil || !strings.Contains(err.Error(),
+		"version 99 is not known") {
 		t.Errorf("version 99: %v", err)
 	}
 }

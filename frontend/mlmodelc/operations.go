@@ -11,21 +11,23 @@ import (
 	"github.com/zinc-compiler/zinc/ir"
 )
 
-// each calls visit for the statements of a function, which may be nil.
-func each(f *mil.Func, visit func(s *mil.Stmt)) {
-	if f != nil {
-		(&mil.Program{Funcs: []*mil.Func{f}}).Stmts(visit)
+// each calls visit for the statements of functions, which may be nil.
+func each(fs []*mil.Func, visit func(f *mil.Func, s *mil.Stmt)) {
+	for _, f := range fs {
+		if f != nil {
+			(&mil.Program{Funcs: []*mil.Func{f}}).Stmts(func(s *mil.Stmt) { visit(f, s) })
+		}
 	}
 }
 
 // constant is the operation that a histogram leaves out.
 const constant = "const"
 
-// histogram counts the operations of a function by name, in the order of their first appearance.
-func histogram(f *mil.Func) dictionary {
+// histogram counts the operations of functions by name, in the order of their first appearance.
+func histogram(fs ...*mil.Func) dictionary {
 	counts := dictionary{}
 	at := map[string]int{}
-	each(f, func(s *mil.Stmt) {
+	each(fs, func(f *mil.Func, s *mil.Stmt) {
 		if s.Op == constant {
 			return
 		}
@@ -81,10 +83,10 @@ func definedIn(op, opset string) string {
 	return "ios16"
 }
 
-// computePrecision names the types of the numbers that a function computes.
-func computePrecision(f *mil.Func) string {
+// computePrecision names the types of the numbers that functions compute.
+func computePrecision(fs ...*mil.Func) string {
 	types := map[string]bool{}
-	each(f, func(s *mil.Stmt) {
+	each(fs, func(_ *mil.Func, s *mil.Stmt) {
 		for _, r := range s.Results {
 			if name := elements[r.Type.Elem]; name != "" {
 				types[name] = true
@@ -104,10 +106,10 @@ func mixed(types map[string]bool) string {
 }
 
 // storagePrecision names the forms of the constants in weight files, "" if there are none.
-func storagePrecision(f *mil.Func) string {
+func storagePrecision(fs ...*mil.Func) string {
 	types := map[string]bool{}
 	declared := map[string]*mil.Type{}
-	each(f, func(s *mil.Stmt) {
+	each(fs, func(_ *mil.Func, s *mil.Stmt) {
 		for i := range s.Results {
 			declared[s.Results[i].Name] = s.Results[i].Type
 		}

@@ -60,6 +60,10 @@ func Plan(src *frontend.Source, path string, o Options) ([]atomicfile.File, erro
 	switch {
 	case !ok:
 		return nil, fmt.Errorf("%s: want a path that ends in %s, %s or %s", path, Package, Compiled, Text)
+	case len(src.Spec.Pipeline) > 0 && form == Compiled:
+		return pipeline(src, path, o)
+	case len(src.Spec.Pipeline) > 0:
+		return nil, onlyCompiled(path)
 	case form == Text: // the weight files keep their paths, so that the text is the same again
 		var names []string
 		names, err = src.Weights()
@@ -85,6 +89,9 @@ func PlanProgram(src *frontend.Source, program *mil.Program, weights []atomicfil
 	[]atomicfile.File, error) {
 	if _, ok := FormOf(path); !ok {
 		return nil, fmt.Errorf("%s: want a path that ends in %s, %s or %s", path, Package, Compiled, Text)
+	}
+	if len(src.Spec.Pipeline) > 0 {
+		return nil, onlyCompiled(path)
 	}
 	spec, about := *src.Spec, *src.Spec.Metadata
 	about.SpecificationVersion = max(about.SpecificationVersion, mlmodel.SpecificationVersion(program))
@@ -216,21 +223,11 @@ func compiled(src *frontend.Source, dir string, weights []atomicfile.File, o Opt
 	if err != nil {
 		return nil, err
 	}
-	setBuildInfo(src.Spec.Program, o.BuildInfo)
-	// A compiled model is in the order and the dialect that reading its specification returns.
-	spec, err := mlmodel.Encode(src.Spec)
+	m, code, err := translated(src, dir, o)
 	if err != nil {
 		return nil, err
 	}
-	m, err := mlmodel.Decode(bytes.NewReader(spec), int64(len(spec)), dir)
-	if err != nil {
-		return nil, err
-	}
-	code, err := milText(m.Program)
-	if err != nil {
-		return nil, err
-	}
-	about, err := mlmodelc.Metadata(m.Metadata, m.Program, src.Name)
+	about, err := mlmodelc.Metadata(m.Metadata, []*mil.Program{m.Program}, src.Name)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", dir, err)
 	}
@@ -241,4 +238,67 @@ func compiled(src *frontend.Source, dir string, weights []atomicfile.File, o Opt
 		atomicfile.Bytes(mlmodelc.DataName, data.Bytes(len(m.Program.Funcs))),
 		atomicfile.Bytes(mlmodelc.AnalyticsName, mlmodelc.Analytics(sum)),
 	}, weights...)...), nil
+}
+
+// onlyCompiled reports that a pipeline cannot be written in another form.
+func onlyCompiled(path string) error {
+	return fmt.Errorf("%s: a pipeline has several programs, and is written only as a compiled model (%s)", path,
+		Compiled)
+}
+
+// translated returns a model and its text in the order and the dialect that reading its specification returns, as a
+// compiled model has it.
+func translated(src *frontend.Source, dir string, o Options) (*mlmodel.Model, []byte, error) {
+	setBuildInfo(src.Spec.Program, o.BuildInfo)
+	spec, err := mlmodel.Encode(src.Spec)
+	if err != nil {
+		return nil, nil, err
+	}
+	m, err := mlmodel.Decode(bytes.NewReader(spec), int64(len(spec)), dir)
+	if err != nil {
+		return nil, nil, err
+	}
+	code, err := milText(m.Program)
+	return m, code, err
+}
+
+// pipeline returns the files of a compiled pipeline: each model in a folder of its own, with its weights.
+func pipeline(src *frontend.Source, dir string, o Options) ([]atomicfile.File, error) {
+	var files []atomicfile.File
+	var programs []*mil.Program
+	var versions []int64
+	for i, part := range src.Parts() {
+		folder := fmt.Sprintf("model%d", i)
+		to, err := move(part)
+		if err != nil {
+			return nil, err
+		}
+		weights, err := copies(part, to)
+		if err != nil {
+			return nil, err
+		}
+		m, code, err := translated(part, folder, o)
+		if err != nil {
+			return nil, err
+		}
+		data := mlmodelc.Data{SpecificationVersion: int32(m.Metadata.SpecificationVersion), Description: m.Description}
+		files = append(files, below(folder, append([]atomicfile.File{
+			atomicfile.Bytes(frontend.TextName, code),
+			atomicfile.Bytes(mlmodelc.DataName, data.Bytes(len(m.Program.Funcs))),
+		}, weights...)...)...)
+		programs, versions = append(programs, m.Program), append(versions, m.Metadata.SpecificationVersion)
+	}
+	about, err := mlmodelc.Metadata(src.Spec.Metadata, programs, src.Name)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", dir, err)
+	}
+	data := mlmodelc.Data{
+		SpecificationVersion: int32(src.Spec.Metadata.SpecificationVersion), Description: src.Spec.Description,
+	}
+	return below(dir, append([]atomicfile.File{
+		atomicfile.Bytes(metadata.FileName, about),
+		atomicfile.Bytes(mlmodelc.DataName, data.Pipeline(versions)),
+		atomicfile.Bytes(mlmodelc.NamesName, mlmodelc.Names(src.Spec.Names, len(programs))),
+		atomicfile.Bytes(mlmodelc.AnalyticsName, mlmodelc.PipelineAnalytics(len(programs))),
+	}, files...)...), nil
 }

@@ -48,8 +48,9 @@ names:
 The program is the same in all of them, statement by statement and value by value. Weight
 files are copied. A package that is written from a text describes its inputs and outputs
 by their types, or by the metadata.json beside the text. A neural network is written as the
-ML program that computes the same. What a form cannot represent is refused: pipelines, other
-forms of models and, for .mlmodelc, classifiers and regressors.
+ML program that computes the same, and a pipeline of ML programs as a compiled model. What a
+form cannot represent is refused: other pipelines and forms of models and, for .mlmodelc,
+classifiers and regressors.
 
 A compiled model names zinc in its buildInfo. --build-info sets other names, as in
 {"coremlc-version": "3500.32.1", "coremlc-component-MIL": "3500.14.1"}.`,

@@ -186,7 +186,8 @@ func (w *texter) block(b *ir.Block) *mil.Block {
 func (w *texter) stmts(b *ir.Block, out *mil.Block, scope *[]*ir.Value) {
 	for _, op := range b.Ops {
 		s := &mil.Stmt{Op: op.Def.Name, Results: w.params(op.Results)}
-		// A text has the probabilities by class, which the program has as a tensor, with the type that coremltools writes.
+		// A text has the probabilities by class, which the program has as a tensor, with the type that coremltools
+		// writes.
 		if op.Is(ir.OpClassify) {
 			key := w.scalar(op.Results[0].Type.DType.String())
 			s.Results[1].Type = &mil.Type{Kind: mil.DictType, Args: []*mil.Type{key, w.scalar(ir.FP64.String())}}
