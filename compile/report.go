@@ -109,7 +109,7 @@ type OpReport struct {
 	Line int32  `json:"line,omitempty"`   // line of the statement, from 1
 	Col  int32  `json:"column,omitempty"` // column of the statement, from 1
 	Unit string `json:"unit"`             // where it runs: engine, cpu or transfer
-	// Lowering rule on the engine, or the rule that keeps it on the CPU.
+	// Lowering rule, also of an operation that a legality rule keeps on the CPU.
 	Rule   string `json:"rule,omitempty"`
 	Reason string `json:"reason,omitempty"`     // why it is on the CPU
 	Fused  string `json:"fused_into,omitempty"` // first result of the operation it is fused into
@@ -171,7 +171,7 @@ type TaskReport struct {
 
 // RefusalInfo is why an operation is on the CPU, as facts.
 type RefusalInfo struct {
-	Rule    string `json:"rule"`              // ID of a row of target.Rules
+	Rule    string `json:"rule"`              // the legality rule: ID of a row of target.Rules
 	What    string `json:"what"`              // property of the operation that the rule limits
 	Value   string `json:"value"`             // its value
 	Limit   string `json:"limit"`             // what is allowed

@@ -188,7 +188,7 @@ func parseUnit(name string) (Unit, bool) {
 // Place is where an operation runs and why.
 type Place struct {
 	Unit   Unit
-	Rule   string // the lowering rule that accepts it, or the rule that refused it
+	Rule   string // the lowering rule, also of an operation that a legality rule keeps on the CPU
 	Reason string // for people: offending value, limit; "" on the engine
 }
 

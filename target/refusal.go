@@ -1,13 +1,14 @@
 package target
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
-import "slices"
-
-// Refusal is why the engine does not run an operation, as facts: the rule, the
-// value that breaks it, and what the rule allows.
+// Refusal is why the engine does not run an operation, as facts: the legality rule, the value that breaks it, and what
+// the rule allows.
 type Refusal struct {
-	Rule   string // ID of a row of Rules
+	Rule   string // the legality rule: ID of a row of Rules
 	What   string // what was checked: an operand, an attribute, a property
 	Have   string // its value
 	Limit  string // what the target accepts
@@ -145,7 +146,8 @@ const (
 	RuleOther         = "arguments"
 )
 
-// Rules is every rule, by ID.
+// Rules is every legality rule, by ID: what decides whether the engine may run an operation. A lowering rule then
+// writes its tasks.
 var Rules = []Rule{
 	{RuleNever, "the hardware has the operation",
 		"move it before or after the operations on the engine, or express it with operations that the engine has"},

@@ -166,7 +166,7 @@ func names(want func(*Table) bool) []string {
 
 // Acceptance describes how the engine runs an operation.
 type Acceptance struct {
-	Rule  string // the lowering rule; also of an operation that it refuses
+	Rule  string // the lowering rule, also of an operation that a legality rule refuses
 	Moves bool   // the rule only moves data
 	Tasks int    // tasks that the operation alone needs
 	Nanos int64  // estimated time of these tasks, 0 without an estimate

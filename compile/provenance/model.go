@@ -56,7 +56,7 @@ type Operator struct {
 	Op     string
 	Name   string // of its first result
 	Unit   string // engine, cpu or transfer
-	Rule   string // lowering rule, or the rule that refused it
+	Rule   string // lowering rule, also of an operation that a legality rule refused
 	Reason string // why the engine refused it
 	Node   NodeID
 	With   NodeID // constants that it names, including attributes

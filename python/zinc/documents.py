@@ -330,7 +330,7 @@ class OpReport:
     column: int | None = None
     #: where it runs: engine, cpu or transfer
     unit: str
-    #: Lowering rule on the engine, or the rule that keeps it on the CPU
+    #: Lowering rule, also of an operation that a legality rule keeps on the CPU
     rule: str | None = None
     #: why it is on the CPU
     reason: str | None = None
@@ -1064,7 +1064,7 @@ class Fallback:
 class RefusalInfo:
     """compile.RefusalInfo in docs/json.md."""
 
-    #: ID of a row of target.Rules
+    #: the legality rule: ID of a row of target.Rules
     rule: str
     #: property of the operation that the rule limits
     what: str
