@@ -96,9 +96,9 @@ corpus: build ## verify every real model through the whole stack with SEEDS; CI 
 		ALL=1 SEEDS="$(SEEDS)" .ci/corpus "$(SHARED)"; \
 	fi
 
-random: ## compile N generated programs, judge each of them, and print what they reached
+random: ## compile N generated programs, judge each, and print what they reached (RANDOMARGS='-random.target h14')
 	$(GO) test -count=1 -timeout 0 -v -run '^TestRandomPrograms$$' ./internal/test/difftest \
-		-random.n $(N) -random.first $(FIRST)
+		-random.n $(N) -random.first $(FIRST) $(RANDOMARGS)
 
 operation: ## write the generated pages, and run the tests that report what a new operation lacks
 	$(GO) generate ./docs

@@ -19,6 +19,7 @@ import (
 	"github.com/zinc-compiler/zinc/frontend/mil/unbuild"
 	"github.com/zinc-compiler/zinc/internal/test/difftest"
 	"github.com/zinc-compiler/zinc/internal/testform"
+	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/target"
 	"github.com/zinc-compiler/zinc/transform/reduce"
 )
@@ -26,6 +27,7 @@ import (
 var (
 	randomN     = flag.Int("random.n", 0, "generated programs; 0 for a few")
 	randomFirst = flag.Uint64("random.first", 0, "number of the first generated program")
+	randomWith  = flag.String("random.with", "", "only programs with an operation whose name contains this text")
 	randomOn    = flag.String("random.target", "h13", "target of generated programs")
 	regressions = flag.String("random.regressions", "", "folder to which the reduced programs of findings are written")
 )
@@ -53,7 +55,7 @@ func TestRandomPrograms(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var next, exact, tasks, engine, cpu atomic.Int64
+	var next, with, exact, tasks, engine, cpu atomic.Int64
 	var mu sync.Mutex
 	findings, open := map[uint64]error{}, map[uint64]string{}
 	coverage := difftest.NewCoverage()
@@ -63,12 +65,14 @@ func TestRandomPrograms(t *testing.T) {
 		wg.Go(func() {
 			own := difftest.NewCoverage()
 			for {
-				i := next.Add(1) - 1
-				if i >= int64(n) || t.Context().Err() != nil {
+				k := *randomFirst + uint64(next.Add(1)-1)
+				p, s := difftest.Trial(k, tab)
+				if !contains(p.IR, *randomWith) {
+					continue
+				}
+				if with.Add(1) > int64(n) || t.Context().Err() != nil {
 					break
 				}
-				k := *randomFirst + uint64(i)
-				p, s := difftest.Trial(k, tab)
 				own.AddProgram(p.IR)
 				s.Verified = told.add
 				s.NotConcluded = func(cause string) {
@@ -131,6 +135,15 @@ func TestRandomPrograms(t *testing.T) {
 			}
 		}
 	}
+}
+
+// contains reports whether a program has an operation whose name contains a text.
+func contains(p *ir.Program, name string) bool {
+	found := name == ""
+	for _, f := range p.Funcs {
+		ir.Walk(f, func(op *ir.Op) { found = found || strings.Contains(op.Def.Name, name) })
+	}
+	return found
 }
 
 // verdicts counts programs by the verdict of verify on their worst output, with the reason.
