@@ -92,8 +92,8 @@ func folds(t *target.Table, c *passes.Compressed) string {
 	case form == "":
 		return "the engine reads fp16 numbers"
 	case !could(t, c):
-		if most := slices.MaxFunc(target.All, func(a, b *target.Table) int { return a.Palettes - b.Palettes }); c.Tables >
-			int64(most.Palettes) {
+		most := slices.MaxFunc(target.All, func(a, b *target.Table) int { return a.Palettes - b.Palettes })
+		if c.Tables > int64(most.Palettes) {
 			return fmt.Sprintf("%d codebooks fold on every target; %s streams at most %d", c.Tables, chips(most),
 				most.Palettes)
 		}

@@ -52,8 +52,9 @@ func TestCompressedForms(t *testing.T) {
 		m.Close()
 	}
 	for _, want := range []string{
-		"affine int8", "asymmetric affine uint8", "blockwise int8", "4-bit palette", "8-bit palette of vectors", "sparse",
-		"sparse 3-bit palette", "sparse blockwise int4", "asymmetric affine uint8, then sparse 4 palettes of 2 bits",
+		"affine int8", "asymmetric affine uint8", "blockwise int8", "4-bit palette", "8-bit palette of vectors",
+		"sparse", "sparse 3-bit palette", "sparse blockwise int4",
+		"asymmetric affine uint8, then sparse 4 palettes of 2 bits",
 		"cast from fp16",
 	} {
 		if !forms[want] {

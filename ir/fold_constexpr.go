@@ -55,7 +55,8 @@ func foldAffine(op *Op) ([]*Const, error) {
 	})}, nil
 }
 
-// Symmetric reports whether an operation that scales a weight subtracts no offsets before. Those that are assumed are 0.
+// Symmetric reports whether an operation that scales a weight subtracts no offsets before. Those that are assumed are
+// 0.
 func Symmetric(op *Op) bool {
 	offset := op.Arg(ParamOffset)
 	if op.Is(OpConstexprAffineDequantize) {

@@ -67,7 +67,7 @@ func sample(t testing.TB, n int) []byte {
 		Tiles: [Tiles]uint32{RegTasks: 1, RegScratch: 2, RegFirst: 1, RegFirst + 1: 3},
 		Rest:  header(n), Data: make([]byte, 0x2c0),
 	}
-	f.Tensors[RegFirst] = Tensor{1, 2, 3, 4, 192, 64}
+	f.Tensors[RegFirst] = Tensor{N: 1, C: 2, H: 3, W: 4, Plane: 192, Row: 64}
 	return written(t, f)
 }
 

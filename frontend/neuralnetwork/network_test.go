@@ -250,8 +250,8 @@ func TestFlexibleShapesAreKept(t *testing.T) {
 		warning string
 	}{
 		{"any size", msg(130, msg(10)), "tensor<fp32, [2, ?, ?]>", ""},
-		{"a known size", msg(301), "tensor<fp32, [72]>",
-			`layer "l" of kind flatten: the layer needs shapes that are known`},
+		{name: "a known size", last: msg(301), shape: "tensor<fp32, [72]>",
+			warning: `layer "l" of kind flatten: the layer needs shapes that are known`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := sample{c.name, network(join(in, array(10, "y")), conv, layer("l", []string{"h"}, []string{"y"},

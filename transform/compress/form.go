@@ -36,13 +36,18 @@ const groupChannels = 32
 // Forms are tried in this order: groups before more bits, as Apple advises (coreai-models, model-compression-
 // exploration).
 var Forms = []*Form{
-	{"palette4", "one codebook of 16 values for each weight", "palette4", firstOpset, palettes(4, false)},
-	{"palette4-groups", "a codebook of 16 values for each 32 output channels", "multi-palette4", blocksOpset,
-		palettes(4, true)},
-	{"palette8", "one codebook of 256 values for each weight", "palette8", firstOpset, palettes(8, false)},
-	{"int8", "8 bits a value and a scale for each output channel", "int8", firstOpset, affine},
-	{"sparse50", "the larger half of the values and a mask", "sparse", firstOpset, sparse(50)},
-	{"sparse75", "the largest quarter of the values and a mask", "sparse", firstOpset, sparse(75)},
+	{Name: "palette4", Doc: "one codebook of 16 values for each weight", Stream: "palette4", Since: firstOpset,
+		encode: palettes(4, false)},
+	{Name: "palette4-groups", Doc: "a codebook of 16 values for each 32 output channels", Stream: "multi-palette4",
+		Since: blocksOpset, encode: palettes(4, true)},
+	{Name: "palette8", Doc: "one codebook of 256 values for each weight", Stream: "palette8", Since: firstOpset,
+		encode: palettes(8, false)},
+	{Name: "int8", Doc: "8 bits a value and a scale for each output channel", Stream: "int8", Since: firstOpset,
+		encode: affine},
+	{Name: "sparse50", Doc: "the larger half of the values and a mask", Stream: "sparse", Since: firstOpset,
+		encode: sparse(50)},
+	{Name: "sparse75", Doc: "the largest quarter of the values and a mask", Stream: "sparse", Since: firstOpset,
+		encode: sparse(75)},
 }
 
 // FormOf returns the form of a name, nil if there is none.
