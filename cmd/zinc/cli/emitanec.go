@@ -45,8 +45,7 @@ func (c *compileCommand) emitANEC(ctx context.Context, m *frontend.Model) (func(
 	}
 	if rep := r.Report; rep.Dispatches != 1 || rep.CPUCalls > 0 {
 		return nil, fmt.Errorf("--emit=anec: the model runs in %d programs of the engine and %d calls of the CPU; "+
-			"the driver "+
-			"runs one program. zinc check shows why, zinc split cuts a model", rep.Dispatches, rep.CPUCalls)
+			"the driver runs one program. zinc check shows why, zinc split cuts a model", rep.Dispatches, rep.CPUCalls)
 	}
 	data, err := hwx.Encode(r.HWX)
 	if err != nil {
