@@ -39,15 +39,17 @@ func (c *connection) register(s *pflag.FlagSet, doc string) {
 	s.IntVar(&c.seat, "seat", 0, "seat `N` of the client on a machine with --lockstep")
 }
 
+// entitled ends the help of a flag. The names of entitlements are wider than the help.
+const entitled = "; with --connect it requires an entitlement, which zinc device broker names"
+
 // registerLoad adds the flags of a command that loads a program.
 func (c *connection) registerLoad(s *pflag.FlagSet) {
 	s.StringVar(&c.base, "base", "", "base model of an adapter, a `PAIR`: the model shares it with others "+
-		"and differs from it in coefficients only; requires the entitlement "+broker.KeyAdapterWeight+
-		" (with --connect)")
+		"and differs from it in coefficients only"+entitled)
 	s.BoolVar(&c.share, "share", false, "let other processes of this user and team use the program that this "+
-		"one loads; requires the entitlement "+broker.KeyModelShare+" (with --connect)")
+		"one loads"+entitled)
 	s.Uint64Var(&c.resident, "resident", 0, "use resident program `N` of another process, which shares it, as "+
-		"zinc top lists it, instead of loading one; requires the entitlement "+broker.KeyModelShare+" (with --connect)")
+		"zinc top lists it, instead of loading one"+entitled)
 }
 
 func classNames() []string {
