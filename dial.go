@@ -108,7 +108,7 @@ func (m *Model) remote(ctx context.Context, c *Connection, base *Pair, mode nume
 	if err != nil {
 		return err
 	}
-	m.run, m.unload = model.Run, model.Close
+	m.run, m.keep, m.kept, m.unload = model.Run, model.Keep, model.Kept, model.Close
 	return nil
 }
 

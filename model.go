@@ -54,6 +54,9 @@ type Model struct {
 	machine *sim.Machine
 	funcs   []Function
 	run     func(ctx context.Context, in map[string]interp.Tensor) (map[string]interp.Tensor, error)
+	keep    func(output, input string) error // nil: the engine is driven directly
+	kept    func(ctx context.Context, input string) (interp.Tensor, error)
+	keeps   map[[2]string]bool // by function and input
 	close   func() error
 	unload  func() error // of a model on another process's machine
 	closed  bool
@@ -152,7 +155,7 @@ func (m *Model) stacked(ctx context.Context, mode numerics.Mode, workers int) (e
 	if err != nil {
 		return errors.Join(err, process.Close(), s.Close())
 	}
-	m.run = model.Run
+	m.run, m.keep, m.kept = model.Run, model.Keep, model.Kept
 	m.close = func() error { return errors.Join(model.Close(), process.Close(), s.Close()) }
 	return nil
 }
@@ -237,7 +240,7 @@ func (m *Model) RunFunction(ctx context.Context, function string, inputs map[str
 		in[name] = x
 	}
 	for _, p := range accepts {
-		if _, ok := in[p.Name]; !ok {
+		if _, ok := in[p.Name]; !ok && !m.keeps[[2]string{function, p.Name}] {
 			return nil, wrong(p.Name, fmt.Errorf("missing; want %s", p.Type))
 		}
 	}
@@ -266,6 +269,48 @@ func fromTensors(function string, ts map[string]interp.Tensor) (map[string]Tenso
 		out[name] = t
 	}
 	return out, nil
+}
+
+// Keep binds an output of a function and one of its inputs of the same type to one buffer, before the function first
+// runs: each run reads what the run before has written, and the value stays on the device. A run then returns no value
+// of the output, and needs none of the input, which is zero at first; Kept returns the value. The model must not drive
+// the engine directly, and its sizes must be known before it runs.
+func (m *Model) Keep(function, output, input string) error {
+	end, err := m.begin(context.Background(), function)
+	if err != nil {
+		return err
+	}
+	defer end()
+	if m.keep == nil {
+		return errors.New("RunOptions.Direct has no buffers that keep a value; open the model without it")
+	}
+	if err := m.keep(output, input); err != nil {
+		return err
+	}
+	if m.keeps == nil {
+		m.keeps = map[[2]string]bool{}
+	}
+	m.keeps[[2]string{function, input}] = true
+	return nil
+}
+
+// Kept returns the value of an input that Keep has bound to an output. Another name is a *ValueError.
+func (m *Model) Kept(ctx context.Context, function, input string) (Tensor, error) {
+	end, err := m.begin(ctx, function)
+	if err != nil {
+		return Tensor{}, err
+	}
+	defer end()
+	if !m.keeps[[2]string{function, input}] {
+		return Tensor{}, &ValueError{
+			Function: function, Kind: "input", Name: input, Err: errors.New("it is not bound to an output"),
+		}
+	}
+	x, err := m.kept(ctx, input)
+	if err != nil {
+		return Tensor{}, ended(ctx, err)
+	}
+	return fromTensor(x)
 }
 
 // State returns the value of a state of a function, zeros before the first run. An unknown name is a *ValueError.

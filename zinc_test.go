@@ -414,6 +414,44 @@ func TestStatesAreKeptReadAndSet(t *testing.T) {
 	}
 }
 
+// An output that is bound to an input is read by the next run.
+func TestOutputsAreKeptAsInputs(t *testing.T) {
+	ctx := context.Background()
+	p := compiled(t, "runtime/sim/stack/e5rt/testdata/cache.mil")
+	m := opened(t, p, zinc.RunOptions{})
+	if err := m.Keep("main", "cache_out", "cache_in"); err != nil {
+		t.Fatal(err)
+	}
+	want := make([]float32, 4*8)
+	for step := range 4 {
+		entry, at := make([]float32, 8), make([]float32, 4)
+		at[step] = 1
+		for i := range entry {
+			entry[i] = float32(8*step + i)
+		}
+		copy(want[8*step:], entry)
+		out := got[map[string]zinc.Tensor](t)(m.Run(ctx, map[string]zinc.Tensor{
+			"entry": zinc.Of(entry, 1, 1, 1, 8), "position": zinc.Of(at, 1, 1, 4, 1),
+		}))
+		if len(out) != 0 {
+			t.Errorf("the run returns %v", out)
+		}
+		kept := got[zinc.Tensor](t)(m.Kept(ctx, "main", "cache_in"))
+		if vs := got[[]float32](t)(zinc.Values[float32](kept)); !reflect.DeepEqual(vs, want) {
+			t.Errorf("step %d: the cache is %v", step, vs)
+		}
+	}
+	if err := m.Keep("main", "cache_out", "entry"); err == nil {
+		t.Error("an output and an input of other types are bound")
+	}
+	if _, err := m.Kept(ctx, "main", "entry"); err == nil {
+		t.Error("an input that is not bound has a value")
+	}
+	if err := opened(t, p, zinc.RunOptions{Direct: true}).Keep("main", "cache_out", "cache_in"); err == nil {
+		t.Error("the engine alone keeps values")
+	}
+}
+
 // Everything that can change a byte changes the key, and the name of the folder of
 // the weights does not.
 func TestKeysDependOnEverythingCompiled(t *testing.T) {

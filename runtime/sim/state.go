@@ -56,6 +56,11 @@ func (m *Machine) shareStates() error {
 	return nil
 }
 
+// Stateful reports whether a function, or one of its configurations, has states.
+func (m *Machine) Stateful(name string) bool {
+	return slices.ContainsFunc(m.funcs, func(f *function) bool { return f.Name == name && len(f.States) > 0 })
+}
+
 // States returns the states of the chosen function in order.
 func (m *Machine) States() []Port { return m.fn.ports(m.fn.States) }
 

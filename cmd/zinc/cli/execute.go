@@ -40,6 +40,86 @@ type executor struct {
 	state    func(name string) (interp.Tensor, error)
 	timing   func(w io.Writer) // prints the virtual time of the last run; only of the whole stack
 	close    func() error
+	// bind binds an output and an input to one buffer and returns how the buffer is read. A run then needs no value of
+	// the input and returns none of the output. If it is nil, the host hands the value on.
+	bind func(output, input string) (read func() (interp.Tensor, error), err error)
+	kept []named // outputs, with the inputs that they are bound to in file
+}
+
+// read adds the outputs that stayed where the next run reads them to the results of a run.
+func (x *executor) read(got map[string]interp.Tensor) (err error) {
+	for _, k := range x.kept {
+		if got[k.name], err = x.state(k.file); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// keep makes an input a state that each run replaces by an output. The output has its value as well.
+func (x *executor) keep(output, input string) error {
+	at := func(of []port, what, name string) (port, error) {
+		i := slices.IndexFunc(of, func(p port) bool { return p.name == name })
+		if i < 0 {
+			return port{}, usagef("--keep %s=%s: unknown %s %q; %ss: %s", output, input, what, name, what, ports(of))
+		}
+		return of[i], nil
+	}
+	out, err := at(x.outputs, "output", output)
+	if err != nil {
+		return err
+	}
+	in, err := at(x.inputs, "input", input)
+	switch {
+	case err != nil:
+		return err
+	case !in.typ.Equal(out.typ) || !in.typ.Static():
+		return usagef("--keep %s=%s: the output is %s and the input %s; want one type of known size", output, input,
+			out.typ, in.typ)
+	}
+	value := &interp.Tensor{Type: in.typ, Data: make([]byte, in.typ.Bytes())} // for the next run; nil: it has it
+	read := func() (interp.Tensor, error) { return *value, nil }
+	if x.bind != nil {
+		if read, err = x.bind(output, input); err != nil {
+			return usagef("--keep %s=%s: %w", output, input, err)
+		}
+	}
+	run, state, setState := x.run, x.state, x.setState
+	x.run = func(ctx context.Context, inputs map[string]interp.Tensor, mode numerics.Mode,
+		workers int) (map[string]interp.Tensor, error) {
+		if value != nil {
+			inputs[input] = *value
+		}
+		got, err := run(ctx, inputs, mode, workers)
+		switch {
+		case err != nil:
+		case x.bind == nil:
+			*value = got[output]
+		default:
+			value = nil
+		}
+		return got, err
+	}
+	x.state = func(name string) (interp.Tensor, error) {
+		switch {
+		case name != input:
+			return state(name)
+		case value != nil:
+			return *value, nil
+		}
+		return read()
+	}
+	x.setState = func(name string, t interp.Tensor) error {
+		if name != input {
+			return setState(name, t)
+		}
+		value = &t
+		return nil
+	}
+	x.kept = append(x.kept, named{output, input})
+	x.inputs = slices.DeleteFunc(slices.Clone(x.inputs), func(p port) bool { return p.name == input })
+	x.states = append(slices.Clone(x.states), in)
+	return nil
 }
 
 // executor prepares the pair or model at path for the chosen engine.
@@ -231,6 +311,9 @@ func (c *runCommand) stacked(ctx context.Context, load loading, compile bool, mo
 		_ int) (map[string]interp.Tensor, error) {
 		defer clear(set)
 		return r.run(ctx, in, set)
+	}
+	x.bind = func(output, input string) (func() (interp.Tensor, error), error) {
+		return func() (interp.Tensor, error) { return r.model.Kept(ctx, input) }, r.keep(output, input)
 	}
 	x.timing = r.timing
 	x.close = func() error {

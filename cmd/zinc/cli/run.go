@@ -39,11 +39,13 @@ type runCommand struct {
 type arrayFlags struct {
 	inputs, outputs []string
 	states, after   []string // files of the states before and after the run
+	keep            []string // OUTPUT=INPUT
 	steps           int
 	random          uint64
 	fill            bool // --random or --seed was set
 
 	reads, writes, restores, saves []named // inputs, outputs, states and after, as they were parsed
+	keeps                          []named // keep, with the inputs in file
 }
 
 func (a *arrayFlags) register(f *pflag.FlagSet) {
@@ -51,6 +53,8 @@ func (a *arrayFlags) register(f *pflag.FlagSet) {
 	f.StringArrayVarP(&a.outputs, "output", "o", nil, "`NAME=FILE.npy`: write output NAME to a file (repeatable)")
 	f.StringArrayVar(&a.states, "state", nil, "`NAME=FILE.npy`: read state NAME before the run (repeatable)")
 	f.StringArrayVar(&a.after, "state-out", nil, "`NAME=FILE.npy`: write state NAME after the run (repeatable)")
+	f.StringArrayVar(&a.keep, "keep", nil, "`OUTPUT=INPUT`: bind OUTPUT and INPUT to one buffer, so that a run reads "+
+		"what the run before has written: INPUT is then a state (repeatable)")
 	f.IntVar(&a.steps, "steps", 1, "number of runs, one after another")
 	f.Uint64Var(&a.random, "random", 0, "fill inputs without --input with random values from this `SEED` (without "+
 		"SEED: 1)")
@@ -64,7 +68,7 @@ func (a *arrayFlags) check(json bool) (err error) {
 		values []string
 		to     *[]named
 	}{{"--input", a.inputs, &a.reads}, {"--output", a.outputs, &a.writes}, {"--state", a.states, &a.restores},
-		{"--state-out", a.after, &a.saves}} {
+		{"--state-out", a.after, &a.saves}, {"--keep", a.keep, &a.keeps}} {
 		if *x.to, err = pairs(x.flag, x.values); err != nil {
 			return err
 		}
@@ -124,7 +128,9 @@ input, of FILE or of one input, and standard output, of one output.
 A state is zero before the run unless --state reads it; --state-out writes its value
 after the run. The same file for both continues a chain of runs. --steps runs several
 times at once and prints the outputs of the last. With --random each of them has its own
-inputs.
+inputs. --keep makes a state of an input that the model has as an output too. States stay
+on the device: from the second step on, the firmware keeps the request, and a step is a
+trigger of it, which --timing compares with a call. --no-chaining sends calls.
 
 Several files run one after the other, as zinc split writes them: an output of one is
 the input of the same name of those after it.
@@ -136,6 +142,7 @@ processes that use it.`,
   zinc run parts/big-1.mlmodelc parts/big-2.mlmodelc --random
   zinc run digits.mlmodelc --engine interp --input image=7.npy
   zinc run digits.hwx --random 1 --timing
+  zinc run decoder.hwx --keep cache_out=cache_in --random 1 --steps 64 --timing
   zinc run digits.hwx --random 1 --trace t.json --inject drop@note:count=1
   zinc run digits.hwx --replay t.json
   zinc run digits.hwx --random 1 --connect /run/user/501/zinc.sock --qos user-initiated`,
@@ -157,9 +164,9 @@ processes that use it.`,
 	c.pairCommand.register(f)
 	exclusive(cmd, "resident", "base")
 	exclusive(cmd, "overlap", "trace", "replay", "connect")
-	exclusive(cmd, "connect", "trace", "replay", "timing", "timeout", "inject", "strict-firmware")
+	exclusive(cmd, "connect", "trace", "replay", "timing", "timeout", "inject", "strict-firmware", "no-chaining")
 	exclusive(cmd, "replay", "trace", "timing", "timeout", "inject", "input", "state", "output", "state-out", "random",
-		"seed", "steps")
+		"seed", "steps", "keep", "no-chaining")
 	return cmd
 }
 
@@ -188,6 +195,11 @@ func (c *runCommand) run(ctx context.Context, paths []string) (err error) {
 	}
 	if err != nil {
 		return err
+	}
+	for _, k := range c.keeps {
+		if err := x.keep(k.name, k.file); err != nil {
+			return errors.Join(err, x.close())
+		}
 	}
 	closed := false
 	if c.inSession.holds() {
@@ -230,6 +242,9 @@ func (c *runCommand) run(ctx context.Context, paths []string) (err error) {
 		if got, err = x.run(ctx, tensors, mode, c.workers); err != nil {
 			return err
 		}
+	}
+	if err := x.read(got); err != nil {
+		return err
 	}
 	for _, s := range c.saves {
 		if held[s.name], err = x.state(s.name); err != nil {
@@ -301,11 +316,11 @@ func (c *runCommand) advance(total int) { c.shown.count("run", c.steps*total) }
 
 // check returns an error for values and combinations that are wrong for every file.
 func (c *runCommand) check() error {
-	below := c.inject != "" || c.strict || c.trace != "" || c.replay != "" || c.timing || c.limit != 0
+	below := c.inject != "" || c.strict || c.trace != "" || c.replay != "" || c.timing || c.limit != 0 || c.calls
 	switch {
 	case below && c.engine != "sim":
-		return usagef("--engine=%s simulates no layers: --trace, --replay, --timing, --timeout, --inject and "+
-			"--strict-firmware require --engine=sim", c.engine)
+		return usagef("--engine=%s simulates no layers: --trace, --replay, --timing, --timeout, --inject, "+
+			"--no-chaining and --strict-firmware require --engine=sim", c.engine)
 	case (c.connect.socket != "" || c.overlap) && c.engine != "sim":
 		return usagef("--engine=%s cannot be combined with --connect or --overlap", c.engine)
 	}
@@ -327,7 +342,11 @@ func pairs(flag string, values []string) ([]named, error) {
 	for _, v := range values {
 		name, file, ok := strings.Cut(v, "=")
 		if !ok || name == "" || file == "" {
-			return nil, usagef("%s %q: want NAME=FILE.npy", flag, v)
+			want := "NAME=FILE.npy"
+			if flag == "--keep" {
+				want = "OUTPUT=INPUT"
+			}
+			return nil, usagef("%s %q: want %s", flag, v, want)
 		}
 		if slices.ContainsFunc(out, func(n named) bool { return n.name == name }) {
 			return nil, usagef("%s: %q is set twice", flag, name)

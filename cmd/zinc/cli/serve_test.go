@@ -111,7 +111,7 @@ func TestProcessesShareAResidentProgram(t *testing.T) {
 		t.Fatal(err)
 	}
 	owner.SetSharing(true, 0)
-	if _, _, err := owner.Open(t.Context(), p.Container); err != nil {
+	if _, _, err := owner.Open(t.Context(), p.Container, false); err != nil {
 		t.Fatal(err)
 	}
 	_, top, _ := call(t, "top", "--connect", socket, "--count", "1")

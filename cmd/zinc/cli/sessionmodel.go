@@ -198,6 +198,9 @@ func (m *heldModel) predict(ctx context.Context, t *task) error {
 	m.shown.follow(t)
 	defer m.shown.follow(nil)
 	got, err := m.x.run(ctx, inputs, m.mode, m.workers)
+	if err == nil {
+		err = m.x.read(got)
+	}
 	if err != nil {
 		return err
 	}

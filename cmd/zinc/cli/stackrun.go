@@ -32,6 +32,7 @@ type machineFlags struct {
 	limit  time.Duration // virtual, of a run; 0 for none
 	// overlap submits each run on two streams at a time
 	overlap bool
+	calls   bool   // no step is a trigger
 	ran     func() // is called when the engine has computed a task; may be nil
 }
 
@@ -49,6 +50,8 @@ func (f *machineFlags) registerRun(s *pflag.FlagSet) {
 	s.DurationVar(&f.limit, "timeout", 0, "virtual `TIME` that a run may take, as in 250us; 0 means no limit")
 	s.BoolVar(&f.overlap, "overlap", false, "submit each run on two streams at a time, which the M1 does not finish: "+
 		"the run ends with an error when its --timeout is over")
+	s.BoolVar(&f.calls, "no-chaining", false, "send a call in every step of a model with resident values, and not a "+
+		"trigger of a request that the firmware keeps")
 }
 
 func faultKinds() string {
@@ -87,6 +90,8 @@ type simulation struct {
 	events  *trace.Recording // nil: nothing is traced
 	inject  *inject.Injector // nil: no faults
 	tasks   []stack.TaskTime // of the last run, if they are wanted
+	runs    int
+	spent   stack.Spent // in all runs
 }
 
 // appPID is the ID of the process that runs the model.
@@ -131,7 +136,7 @@ func (f *machineFlags) build(ctx context.Context, load loading, mode numerics.Mo
 	events *trace.Recording) (_ *simulation, err error) {
 	r := &simulation{events: events}
 	o := stack.Options{Target: load.of, Strict: f.strict, Workers: workers, Numerics: sim.EngineNumerics(mode),
-		Ran: f.ran, Timeout: f.limit, Overlap: f.overlap}
+		Ran: f.ran, Timeout: f.limit, Overlap: f.overlap, NoChaining: f.calls}
 	if events != nil {
 		o.Trace = events.Tracer()
 	}
@@ -162,7 +167,7 @@ func (f *machineFlags) build(ctx context.Context, load loading, mode numerics.Mo
 		return nil, err
 	}
 	r.record = stack.NewRecord(r.model.Machine().Pair())
-	r.record.Compiled, r.record.Timeout = r.model.Compiled(), f.limit
+	r.record.Compiled, r.record.Timeout, r.record.Calls = r.model.Compiled(), f.limit, f.calls
 	r.record.Numerics, r.record.Strict, r.record.Inject, r.record.Seed = mode.String(), f.strict, faults, f.seed
 	return r, nil
 }
@@ -206,6 +211,8 @@ func (r *simulation) run(ctx context.Context, inputs, states map[string]interp.T
 	error) {
 	r.tasks = r.tasks[:0]
 	out, err := r.model.Run(ctx, inputs)
+	r.runs++
+	r.spent = r.spent.Add(r.model.Spent())
 	if r.events != nil {
 		r.record.Add(inputs, states, out, err)
 	}
@@ -242,7 +249,7 @@ func (c *runCommand) replayTrace(ctx context.Context, path string) error {
 	if err := rec.Check(p); err != nil {
 		return fmt.Errorf("%s: %w", c.replay, err)
 	}
-	f := machineFlags{inject: rec.Inject, seed: rec.Seed, strict: rec.Strict, limit: rec.Timeout}
+	f := machineFlags{inject: rec.Inject, seed: rec.Seed, strict: rec.Strict, limit: rec.Timeout, calls: rec.Calls}
 	if err := f.check(); err != nil {
 		return fmt.Errorf("%s: %w", c.replay, err)
 	}
@@ -263,6 +270,11 @@ func (c *runCommand) replayTrace(ctx context.Context, path string) error {
 	}
 	if rec.Function != "" {
 		if err := r.choose(rec.Function); err != nil {
+			return errors.Join(fmt.Errorf("%s: %w", c.replay, err), r.close())
+		}
+	}
+	for _, k := range rec.Keep {
+		if err := r.keep(k[0], k[1]); err != nil {
 			return errors.Join(fmt.Errorf("%s: %w", c.replay, err), r.close())
 		}
 	}
@@ -294,6 +306,12 @@ func (c *runCommand) replayTrace(ctx context.Context, path string) error {
 	}
 	fmt.Fprintf(c.out, "%d runs replayed: %d events, all bytes identical\n", len(rec.Runs), len(r.events.Events))
 	return nil
+}
+
+// keep binds an output and an input to one buffer.
+func (r *simulation) keep(output, input string) error {
+	r.record.Keep = append(r.record.Keep, [2]string{output, input})
+	return r.model.Keep(output, input)
 }
 
 // choose selects a function.

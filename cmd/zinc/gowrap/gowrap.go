@@ -167,7 +167,8 @@ func ports(ps []zinc.Port) []port {
 
 // methods are the methods of zinc.Model, which the wrapper has too, and what the
 // wrapper declares itself.
-var methods = []string{"Functions", "Run", "RunFunction", "State", "SetState", "Close", "Model", "Load", "Pair"}
+var methods = []string{"Functions", "Run", "RunFunction", "State", "SetState", "Keep", "Kept", "Close", "Model",
+	"Load", "Pair"}
 
 // Source returns the wrapper.
 func Source(p *Package) ([]byte, error) {

@@ -76,7 +76,7 @@ func best(f func()) time.Duration {
 // nothing is an engine that does nothing.
 type nothing struct{}
 
-func (nothing) Open(context.Context, []byte) (sim.Dispatcher, io.Closer, error) {
+func (nothing) Open(context.Context, []byte, bool) (sim.Dispatcher, io.Closer, error) {
 	return nothing{}, io.NopCloser(nil), nil
 }
 

@@ -8,9 +8,11 @@ import (
 	"io"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/zinc-compiler/zinc/compile/pair"
+	"github.com/zinc-compiler/zinc/emit/e5"
 	"github.com/zinc-compiler/zinc/runtime/sim"
 	"github.com/zinc-compiler/zinc/runtime/sim/interp"
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/e5rt"
@@ -33,8 +35,85 @@ type Model struct {
 	// them.
 	states map[[2]string]*e5rt.BufferObject
 	plain  *plain
+	keeps  []keep
 	// unsized is set if the runtime cannot hold the model's tensors because their sizes are known only at run time.
 	unsized bool
+}
+
+// keep is an output and an input of a function that are bound to one buffer.
+type keep struct{ function, output, input string }
+
+// kept returns the input whose buffer an output of a function has, "" for none.
+func (m *Model) kept(function, output string) string {
+	base, _, _ := strings.Cut(function, e5.VariantMark)
+	for _, k := range m.keeps {
+		if k.function == base && k.output == output {
+			return k.input
+		}
+	}
+	return ""
+}
+
+// Keep binds an output of the chosen function and one of its inputs of the same type to one buffer object (listing
+// 2.3), before the function first runs: each run reads what the run before it has written, and the value stays on the
+// device. Run then takes a value of the input, but needs none, and does not return the output. It is zero at first.
+func (m *Model) Keep(output, input string) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	name := m.machine.Function()
+	at := func(ports []sim.Port, what, name string) (sim.Port, error) {
+		i := slices.IndexFunc(ports, func(p sim.Port) bool { return p.Name == name })
+		if i < 0 {
+			var names []string
+			for _, p := range ports {
+				names = append(names, p.Name)
+			}
+			return sim.Port{}, fmt.Errorf("function %q has no %s %q; it has %s", m.machine.Function(), what, name,
+				cmp.Or(strings.Join(names, ", "), "none"))
+		}
+		return ports[i], nil
+	}
+	out, err := at(m.machine.Outputs(), "output", output)
+	if err != nil {
+		return err
+	}
+	in, err := at(m.machine.Inputs(), "input", input)
+	switch {
+	case err != nil:
+		return err
+	case !in.Type.Equal(out.Type) || !in.Type.Static():
+		return fmt.Errorf("output %q is %s and input %q is %s; want one type of known size", output, out.Type, input,
+			in.Type)
+	case m.lib == nil || m.machine.Preparable(name) != nil:
+		return errors.New("only the ports of a pair whose sizes are known before it runs can be bound to one buffer")
+	case m.funcs[name] != nil:
+		return fmt.Errorf("function %q has run; bind its ports before", name)
+	case len(m.machine.Configurations(name)) > 1:
+		return fmt.Errorf("function %q has several configurations, whose buffers differ", name)
+	}
+	for _, k := range m.keeps {
+		if k.function == name && (k.output == output || k.input == input) {
+			return fmt.Errorf("output %q is bound to input %q", k.output, k.input)
+		}
+	}
+	m.keeps = append(m.keeps, keep{name, output, input})
+	return nil
+}
+
+// Kept returns the value of an input of the chosen function that is bound to an output.
+func (m *Model) Kept(ctx context.Context, input string) (interp.Tensor, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	r, err := m.runner(ctx, m.machine.Function())
+	if err != nil {
+		return interp.Tensor{}, err
+	}
+	for _, b := range r.in {
+		if b.Name == input && b.kept {
+			return b.Tensor(), nil
+		}
+	}
+	return interp.Tensor{}, fmt.Errorf("input %q is not bound to an output", input)
 }
 
 // runner is a function of the model and its operation on a stream.
@@ -50,6 +129,7 @@ type runner struct {
 type bound struct {
 	sim.Port
 	e5rt.View
+	kept bool // an input, also bound to an output
 }
 
 // plain runs a model whose sizes are known only at run time, or one without a descriptor: the machine runs the chain,
@@ -128,7 +208,7 @@ func (p *Process) model() (*Model, error) {
 
 // open makes the container resident without the runtime.
 func (m *Model) open(ctx context.Context) error {
-	d, c, err := m.p.Open(ctx, m.machine.Pair().Container)
+	d, c, err := m.p.Open(ctx, m.machine.Pair().Container, len(m.machine.States()) > 0)
 	if err != nil {
 		return err
 	}
@@ -241,6 +321,7 @@ func (m *Model) runner(ctx context.Context, name string) (*runner, error) {
 
 // ready makes an operation of a loaded function, with its buffers and a stream.
 func (m *Model) ready(r *runner) error {
+	inputs := map[string]*e5rt.BufferObject{}
 	opts, err := e5rt.CreateWithProgramFunction(r.fn)
 	if err != nil {
 		return err
@@ -264,21 +345,33 @@ func (m *Model) ready(r *runner) error {
 				return err
 			}
 			d := port.TensorDescriptor()
-			buf, err := side.alloc(name, d)
-			if err != nil {
-				return err
+			input := ""
+			if side.to == &r.out {
+				input = m.kept(r.fn.Name(), name)
+			}
+			buf := inputs[input]
+			if buf == nil {
+				if buf, err = side.alloc(name, d); err != nil {
+					return err
+				}
 			}
 			if err := port.BindBufferObject(buf); err != nil {
 				return err
 			}
-			if side.to == nil {
+			if input != "" {
+				r.in[slices.IndexFunc(r.in, func(b bound) bool { return b.Name == input })].kept = true
+			}
+			if side.to == nil || input != "" {
 				continue
+			}
+			if side.to == &r.in {
+				inputs[name] = buf
 			}
 			v, err := buf.View(d)
 			if err != nil {
 				return err
 			}
-			*side.to = append(*side.to, bound{sim.Port{Name: name, Type: d.Type}, v})
+			*side.to = append(*side.to, bound{Port: sim.Port{Name: name, Type: d.Type}, View: v})
 		}
 	}
 	r.stream, err = m.rt.NewExecutionStream()
@@ -312,6 +405,9 @@ func (m *Model) state(name string, d e5rt.TensorDescriptor) (*e5rt.BufferObject,
 func (m *Model) run(ctx context.Context, r *runner, inputs map[string]interp.Tensor) (map[string]interp.Tensor, error) {
 	for _, b := range r.in {
 		t, ok := inputs[b.Name]
+		if !ok && b.kept {
+			continue
+		}
 		if !ok {
 			return nil, fmt.Errorf("input %q is missing; it is %s", b.Name, b.Type)
 		}

@@ -36,6 +36,8 @@ type Record struct {
 	// Timeout is the virtual time that a run may take, in nanoseconds; 0 means no limit.
 	Timeout time.Duration `json:"timeout,omitempty"`
 	Strict  bool          `json:"strict,omitempty"`
+	Calls   bool          `json:"calls,omitempty"`  // the broker had no grant of data chaining
+	Keep    [][2]string   `json:"keep,omitempty"`   // outputs and the inputs that are bound to their buffers
 	Inject  string        `json:"inject,omitempty"` // faults, as inject.Spec writes them
 	Seed    uint64        `json:"seed"`             // of the faults
 	Runs    []Run         `json:"runs"`

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"time"
 
 	"github.com/zinc-compiler/zinc/compile/cost"
@@ -41,6 +42,9 @@ type Options struct {
 	// does not finish it: the run ends with an error when the Timeout is over, which must not be 0.
 	Overlap bool
 	Limits  broker.Limits
+	// NoChaining takes the grant of data chaining from the broker's task: every step of a computation with resident
+	// values is then a call.
+	NoChaining bool
 	// PerUser makes the broker that of user UID alone.
 	PerUser bool
 	UID     int
@@ -83,8 +87,12 @@ func New(o Options) (*Stack, error) {
 		return nil, err
 	}
 	s := &Stack{Device: d, o: o}
+	keys := broker.KernelKeys()
+	if o.NoChaining {
+		keys = slices.DeleteFunc(keys, func(k string) bool { return k == broker.KeyDataChaining })
+	}
 	c := broker.Config{
-		Kernel: broker.NewDevice(d, brokerPID, broker.KernelKeys()), Compile: o.Compile, Limits: o.Limits,
+		Kernel: broker.NewDevice(d, brokerPID, keys), Compile: o.Compile, Limits: o.Limits,
 		Trace: o.Trace, Now: d.Clock().Now, Device: s.device, PerUser: o.PerUser, UID: o.UID,
 	}
 	if o.Seats > 0 {
@@ -198,15 +206,15 @@ func (p *Process) Think(d time.Duration) {
 func (p *Process) Close() error { return p.client.Close() }
 
 // Open makes a container resident for the process and creates an instance of it.
-func (p *Process) Open(ctx context.Context, container []byte) (sim.Dispatcher, io.Closer, error) {
+func (p *Process) Open(ctx context.Context, container []byte, stateful bool) (sim.Dispatcher, io.Closer, error) {
+	instance := broker.InstanceRequest{QoS: p.qos, QueueDepth: p.depth, Stateful: stateful}
 	if p.base != nil {
-		r, err := broker.OpenAdapter(ctx, p.client, p.base, container, p.instance())
+		r, err := broker.OpenAdapter(ctx, p.client, p.base, container, instance)
 		if err != nil {
 			return nil, nil, err
 		}
 		return dispatcher{r}, r, nil
 	}
-	instance := p.instance()
 	var r *broker.Runner
 	var err error
 	if p.resident != 0 {
@@ -220,10 +228,6 @@ func (p *Process) Open(ctx context.Context, container []byte) (sim.Dispatcher, i
 		return nil, nil, err
 	}
 	return dispatcher{r}, r, nil
-}
-
-func (p *Process) instance() broker.InstanceRequest {
-	return broker.InstanceRequest{QoS: p.qos, QueueDepth: p.depth}
 }
 
 // dispatcher is a runner of the broker for a machine of package sim.

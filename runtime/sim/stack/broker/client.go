@@ -111,6 +111,9 @@ type InstanceRequest struct {
 	OptOutOfModelMemoryUnwiring bool
 	// QueueDepth is the number of evaluations that may be under way at once; 0 means 1.
 	QueueDepth int
+	// Stateful says that the evaluations of a procedure are steps of a computation with states: after the first, each
+	// is a trigger of a request that the firmware keeps.
+	Stateful bool
 }
 
 // WeightsRequest is the argument of CreateInstanceWithWeights.

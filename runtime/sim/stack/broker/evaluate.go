@@ -106,7 +106,7 @@ func (s *Session) dispatch(ctx context.Context, m *Method, req *EvaluateRequest,
 	if err != nil {
 		return err
 	}
-	return s.land(m, in, set, in.r.svc.SendRequest(&set.request))
+	return s.land(m, in, set, s.send(in, set))
 }
 
 // launch is evaluate without waiting: done is called with the result, in the virtual time of the completion. The

@@ -16,6 +16,7 @@ import (
 	"github.com/zinc-compiler/zinc/compile"
 	"github.com/zinc-compiler/zinc/emit/hwx"
 	"github.com/zinc-compiler/zinc/internal/test/irbuild"
+	"github.com/zinc-compiler/zinc/runtime/sim/stack/driver"
 	"github.com/zinc-compiler/zinc/target"
 )
 
@@ -181,6 +182,10 @@ func (s *fakeServices) PrepareChain(h Handle, procedure int) (Handle, error) {
 	s.chained = append(s.chained, p)
 	p.chains++
 	return s.k.next, nil
+}
+
+func (s *fakeServices) Chain(Handle, int, *Procedure) (Chain, error) {
+	return nil, kernelError(driver.NotPrivileged)
 }
 
 func (s *fakeServices) Unprepare(h Handle) error {

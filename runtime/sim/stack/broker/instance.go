@@ -29,6 +29,9 @@ type instance struct {
 	free    []*bindings   // unused sets, the last used on top
 	tokens  chan struct{} // one for each set
 	made    []*bindings
+
+	// steps, by procedure, are guarded by the one token of an instance of depth 1; while nothing runs, by Broker.load.
+	steps []follow
 }
 
 func byNumber(a, c *instance) int { return cmp.Compare(a.num, c.num) }
@@ -169,6 +172,7 @@ func (s *Session) end(in *instance) {
 	revoke := in.revoke
 	in.revoke = nil
 	b.mu.Unlock()
+	in.drop()
 	for _, c := range revoke {
 		c.Close()
 	}

@@ -67,7 +67,7 @@ func (k *Device) Open(tenant Identity) (Services, error) {
 	if err != nil {
 		return nil, wrap(err)
 	}
-	return &services{s: s, task: task}, nil
+	return &services{d: k.d, s: s, task: task}, nil
 }
 
 // openDirect opens a direct-path client for a task: the privilege to open is the broker's, the client's other
@@ -88,6 +88,7 @@ func (k *Device) openDirect(task *driver.Task) (*driver.Services, error) {
 
 // services is a control client.
 type services struct {
+	d    *driver.Device
 	s    *driver.Services
 	task *driver.Task
 }
@@ -120,6 +121,58 @@ func (s *services) Destroy(h Handle) error   { return wrap(s.s.Destroy(driver.Ha
 func (s *services) PrepareChain(h Handle, procedure int) (Handle, error) {
 	c, err := s.s.ChainingPrepare(driver.Handle(h), uint32(procedure))
 	return Handle(c.Handle), wrap(err)
+}
+
+// Chain opens the two connections of a chain, which ends with them. They are of the same task, whose surfaces it uses.
+func (s *services) Chain(h Handle, index int, p *Procedure) (Chain, error) {
+	x := &chain{}
+	for i := range p.Ports {
+		if port := &p.Ports[i]; !port.Output {
+			x.inputs = append(x.inputs, port.Size)
+		}
+	}
+	var err error
+	if x.control, err = s.d.OpenServices(s.task); err == nil {
+		x.chain, err = x.control.ChainingPrepare(driver.Handle(h), uint32(index))
+	}
+	if err == nil {
+		x.direct, err = s.d.OpenDirect(s.task)
+	}
+	if err != nil {
+		return nil, errors.Join(wrap(err), x.Close())
+	}
+	return x, nil
+}
+
+// chain is a chain with its connections: it is created on the control client and triggered on the direct path.
+type chain struct {
+	control, direct *driver.Services
+	chain           driver.Chain
+	inputs          []uint64 // sizes
+	ready           []driver.ReadyBuffer
+}
+
+func (x *chain) Trigger(r *Request, fed []bool) error {
+	x.ready = x.ready[:0]
+	for i, size := range x.inputs {
+		if !fed[i] {
+			x.ready = append(x.ready, driver.ReadyBuffer{Port: uint32(i), Surface: r.Inputs[i], Size: size})
+		}
+	}
+	err := x.direct.OutputSetEnqueue(x.chain, r.Outputs)
+	if err == nil {
+		err = x.direct.InputsReady(x.chain, x.ready, 0)
+	}
+	return wrap(err)
+}
+
+func (x *chain) Close() (err error) {
+	for _, c := range []*driver.Services{x.direct, x.control} {
+		if c != nil {
+			err = errors.Join(err, wrap(c.Close()))
+		}
+	}
+	return err
 }
 
 func (r *Request) driver() driver.Request {

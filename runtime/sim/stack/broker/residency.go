@@ -275,18 +275,19 @@ func (b *Broker) unwire(r *resident, why string) bool {
 	}
 	r.wired = false
 	b.wired -= r.size
-	var made []Handle
+	var made []*instance
 	for in := range r.instances {
 		if in.epoch == r.epoch {
-			made = append(made, in.handle)
+			made = append(made, in)
 			in.epoch = 0
 		}
 	}
 	b.mu.Unlock()
-	slices.Sort(made)
-	for _, h := range made {
-		r.svc.Unprepare(h)
-		r.svc.Destroy(h)
+	slices.SortFunc(made, func(a, c *instance) int { return cmp.Compare(a.handle, c.handle) })
+	for _, in := range made {
+		in.drop()
+		r.svc.Unprepare(in.handle)
+		r.svc.Destroy(in.handle)
 	}
 	r.svc.Unprepare(r.program)
 	b.log.Note("unwireModel", 0, 0, trace.Number("resident", r.id), trace.Text("why", why))

@@ -32,6 +32,9 @@ type Services interface {
 	// PrepareChain creates a chain of a procedure of a prepared program or instance, of this connection or of another
 	// of the same tenant. The chain ends with the connection that created it, and its program cannot be removed before.
 	PrepareChain(h Handle, procedure int) (chain Handle, err error)
+	// Chain creates a chain of the index-th procedure of a prepared instance of this connection, with the broker's own
+	// grant of data chaining.
+	Chain(h Handle, index int, p *Procedure) (Chain, error)
 	// SendRequest runs a procedure and returns when it has run.
 	SendRequest(r *Request) error
 	// SendRequestAsync queues a request, which must not change before done is called with its result, in the virtual
@@ -41,6 +44,14 @@ type Services interface {
 	// is left.
 	CreateSurface(b []byte) uint32
 	ReleaseSurface(id uint32) bool
+	Close() error
+}
+
+// Chain is a resident request of the firmware.
+type Chain interface {
+	// Trigger runs the procedure of the chain and returns when it has run. It is passed all surfaces of the request;
+	// those of the inputs in fed are not sent, because the chain feeds them with its last output set.
+	Trigger(r *Request, fed []bool) error
 	Close() error
 }
 

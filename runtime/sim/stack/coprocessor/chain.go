@@ -1,19 +1,23 @@
 package coprocessor
 
 import (
+	"slices"
+
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/protocol"
 )
 
 // chain is the state of a resident cache request between executions: the output set of one is the input set of the
-// next, without the host. The k-th output buffer becomes the k-th input buffer if both have the same size; inputs in a
-// trigger take precedence; the register's next output goes to its recycled buffer. (The chapters do not say which
-// output feeds which input.)
+// next, without the host. The k-th output buffer becomes the k-th input buffer if both have the same size; the
+// register's next output goes to its recycled buffer, and if inputs have read that buffer, they read what the register
+// has written next; inputs in a trigger take precedence. (The chapters do not say which output feeds which input.)
 //
 // A chained buffer is both written and read, so the host maps it for both.
 type chain struct {
 	header  protocol.Header // of the install
 	inputs  []protocol.Buffer
 	outputs []protocol.Buffer
+
+	read, written []protocol.Buffer // of the last execution
 }
 
 // installed answers an install with the handler.
@@ -71,6 +75,8 @@ func put(bs *[]protocol.Buffer, x protocol.Buffer) {
 func (b *boot) chainCompleted(j *job) {
 	if j.status == StatusOK {
 		c := j.chain
+		c.read = append(c.read[:0], j.call.Inputs...)
+		c.written = append(c.written[:0], j.call.Outputs...)
 		for i, x := range j.call.Outputs {
 			if i < len(c.inputs) && c.inputs[i].Size == x.Size {
 				c.inputs[i].Buffer = x.Buffer
@@ -102,9 +108,24 @@ func (b *boot) recycled(d *protocol.Delivery, _ *answer) error {
 		Size:   r.Value("buffer.size"),
 	}
 	if x.Buffer != 0 {
+		c.exchange(x)
 		put(&c.outputs, x)
 	}
 	return nil
+}
+
+// exchange feeds the inputs that have read a recycled buffer with what its register has written.
+func (c *chain) exchange(x protocol.Buffer) {
+	i := slices.IndexFunc(c.written, func(w protocol.Buffer) bool { return w.BarID == x.BarID && w.Buffer != x.Buffer })
+	if i < 0 {
+		return
+	}
+	for _, in := range c.read {
+		if in.Buffer == x.Buffer {
+			in.Buffer = c.written[i].Buffer
+			put(&c.inputs, in)
+		}
+	}
 }
 
 func (b *boot) invalidated(d *protocol.Delivery, _ *answer) error {

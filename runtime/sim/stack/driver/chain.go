@@ -155,9 +155,8 @@ func (c *client) programOutputSetEnqueue(args *outputSetArgs, _ *IOExternalMetho
 			return r, err
 		}
 	}
-	return c.d.gated(c, "ANEDriver::ANE_ProgramOutputSetEnqueue", func(deadline time.Duration) (Return, error) {
-		return c.d.hw.enqueue(x, set, deadline)
-	})
+	return c.d.queued(c, int(x.inst.priority.Load()), "ANEDriver::ANE_ProgramOutputSetEnqueue",
+		func(deadline time.Duration) (Return, error) { return c.d.hw.enqueue(x, set, deadline) })
 }
 
 // portSurface finds a surface for a port.
@@ -184,9 +183,10 @@ func (x *chain) alive() (Return, error) {
 	return Success, nil
 }
 
-// enqueue enqueues an output set. A set that an execution has written is recycled, which returns its buffer to the
-// firmware.
+// enqueue enqueues an output set. If an execution has written one, its buffers are recycled, which returns them to the
+// firmware: those that changed, or one that says that the set is free.
 func (h *hardware) enqueue(x *chain, set [][]byte, deadline time.Duration) (Return, error) {
+	h.d.stage(cost.Enter)
 	if r, err := x.alive(); r != Success {
 		return r, err
 	}
@@ -196,18 +196,7 @@ func (h *hardware) enqueue(x *chain, set [][]byte, deadline time.Duration) (Retu
 	if r, err := h.makeReady(x.inst, deadline); r != Success {
 		return r, err
 	}
-	changed := 0
-	for i, b := range set {
-		if !same(b, x.outputs[i].bytes) {
-			changed++
-		}
-	}
-	live := x.handler != 0 && x.boot == h.boot.Load()
-	if live && changed > 0 && len(set) > 1 {
-		// A recycle returns one buffer; a changed set of several buffers is installed again.
-		h.invalidate(x)
-		live = false
-	}
+	var changed []int
 	for i, b := range set {
 		if same(b, x.outputs[i].bytes) {
 			continue
@@ -216,21 +205,86 @@ func (h *hardware) enqueue(x *chain, set [][]byte, deadline time.Duration) (Retu
 		if err != nil {
 			return NoMemory, err
 		}
+		x.exchange(x.outputs[i], b)
 		// The old buffer stays mapped: it may be the next input.
 		x.outputs[i].release()
 		x.outputs[i] = chained{b, m}
+		changed = append(changed, i)
 	}
-	if live {
-		o := &x.outputs[0]
-		port := x.proc.outputs[0]
-		_, err := h.command(cacheRecycle, unbound, x.handler, 0, uint64(protocol.OutputBuffer), uint64(port.Bar),
-			o.m.Addr(), port.Size)
-		if err != nil {
+	if x.live(h) {
+		if changed == nil {
+			changed = []int{0}
+		}
+		if err := h.recycle(x, changed, deadline); err != nil {
 			return h.failed(err), err
 		}
 	}
 	x.ready = true
 	return Success, nil
+}
+
+// live reports whether the chain is installed in this boot of the firmware.
+func (x *chain) live(h *hardware) bool { return x.handler != 0 && x.boot == h.boot.Load() }
+
+// exchange notes that inputs which have read a buffer that an output now gets read what the output has written, as the
+// firmware does.
+func (x *chain) exchange(written chained, now []byte) {
+	for i := range x.inputs {
+		if in := &x.inputs[i]; written.m != nil && same(in.bytes, now) {
+			in.release()
+			m, err := x.inst.p.space.ctx.Map(written.bytes, translation.Intermediate, "chain input")
+			if err == nil { // otherwise it is missing when the chain is installed again
+				*in = chained{written.bytes, m}
+			}
+		}
+	}
+}
+
+// recycle returns buffers of the last execution's output set to the firmware, with one doorbell for all.
+func (h *hardware) recycle(x *chain, outputs []int, deadline time.Duration) error {
+	for n, i := range outputs {
+		port := x.proc.outputs[i]
+		body, err := protocol.NewRecord(cacheRecycle.Request, nil, x.handler, 0, uint64(protocol.OutputBuffer),
+			uint64(port.Bar), x.outputs[i].m.Addr(), port.Size)
+		if err != nil {
+			return err
+		}
+		bell := uint32(coprocessor.BellLoop)
+		if n < len(outputs)-1 {
+			bell = noBell
+		}
+		msg := &protocol.LoopMessage{Header: x.header(wireRecycle), Body: body}
+		if err := h.post(protocol.Loop, msg.Bytes(), bell); err != nil {
+			return err
+		}
+	}
+	answers := 0
+	o, err := h.await(deadline, func(m *protocol.Message) (outcome, bool) {
+		o, ok := completed(m)
+		if ok && o.status == coprocessor.StatusOK {
+			answers++
+			ok = answers == len(outputs)
+		}
+		return o, ok
+	})
+	if err == nil && o.status != coprocessor.StatusOK {
+		err = x.refused(h, o.status)
+	}
+	return err
+}
+
+// header returns the header of a message about the chain on the execution loop's channel.
+func (x *chain) header(wire uint16) protocol.LoopHeader {
+	return protocol.LoopHeader{
+		Wire: wire, ProgramID: x.inst.p.slot, ProcessID: x.inst.process, ProcedureID: x.procedure,
+		Priority: x.inst.priority.Load(),
+	}
+}
+
+// refused returns the error of a message about the chain that the firmware has refused.
+func (x *chain) refused(h *hardware, s coprocessor.Status) error {
+	return &statusError{s, fmt.Errorf("driver: chain %#x: status %d, %v: %w", uint64(x.handle), uint32(s), s,
+		h.because())}
 }
 
 // programInputsReady is direct-path selector 4: it triggers the chain, over the
@@ -266,17 +320,22 @@ func (c *client) programInputsReady(args *inputsReadyArgs, _ *IOExternalMethodAr
 		}
 		given[b.port] = s[b.offset : b.offset+b.size : b.offset+b.size]
 	}
-	return c.d.gated(c, "ANEDriver::ANE_ProgramInputsReady", func(deadline time.Duration) (Return, error) {
-		return c.d.hw.trigger(x, given, args.timestamp, args.doorbell, deadline)
-	})
+	return c.d.queued(c, int(x.inst.priority.Load()), "ANEDriver::ANE_ProgramInputsReady",
+		func(deadline time.Duration) (Return, error) {
+			return c.d.hw.trigger(x, given, args.timestamp, args.doorbell, deadline)
+		})
 }
 
-// wireTrigger is the trigger's identifier on the execution loop's channel.
-const wireTrigger = 0x209
+// Identifiers of a trigger and of a recycled buffer on the execution loop's channel.
+const (
+	wireTrigger = 0x209
+	wireRecycle = 0x20a
+)
 
 // trigger triggers a chain. A timestamp of zero means the next one.
 func (h *hardware) trigger(x *chain, given [][]byte, stamp uint64, bell uint32, deadline time.Duration) (Return,
 	error) {
+	h.d.stage(cost.Enter)
 	if r, err := x.alive(); r != Success {
 		return r, err
 	}
@@ -312,49 +371,50 @@ func (h *hardware) trigger(x *chain, given [][]byte, stamp uint64, bell uint32, 
 			Size:   port.Size,
 		})
 	}
-	if x.handler == 0 || x.boot != h.boot.Load() {
+	if !x.live(h) {
 		if r, err := h.install(x); r != Success {
 			return r, err
 		}
 	}
 	t.Handler = x.handler
-	hd := protocol.LoopHeader{
-		Wire:        wireTrigger,
-		ProgramID:   x.inst.p.slot,
-		ProcessID:   x.inst.process,
-		ProcedureID: x.procedure,
-		Priority:    x.inst.priority.Load(),
-	}
-	msg := (&protocol.LoopMessage{Header: hd, Body: &t}).Bytes()
-	h.d.stage(cost.Request)
-	if err := h.post(protocol.Loop, msg, bell); err != nil {
-		return h.failed(err), err
-	}
-	o, err := h.await(deadline, func(m *protocol.Message) (outcome, bool) {
-		r, ok := m.Body.(*protocol.Record)
-		switch {
-		case ok && m.Row.ID == protocol.IDChainingEvent && r.Value("cacheHandler") == x.handler &&
-			r.Value("execTimestamp") == stamp:
-			return outcome{status: coprocessor.Status(r.Value("status")), header: m.Header}, true
-		case ok && m.Row.ID == protocol.IDProgramEvent && r.Value("status") != uint64(coprocessor.StatusOK):
-			return outcome{status: coprocessor.Status(r.Value("status")), header: m.Header}, true
+	msg := (&protocol.LoopMessage{Header: x.header(wireTrigger), Body: &t}).Bytes()
+	for posts := 1; ; posts++ {
+		if err := h.post(protocol.Loop, msg, bell); err != nil {
+			return h.failed(err), err
 		}
-		return errorNote(m)
-	})
-	if err == nil && o.status != coprocessor.StatusOK {
-		err = &statusError{o.status, fmt.Errorf("driver: chain %#x: status %d, %v: %w", uint64(x.handle),
-			uint32(o.status), o.status, h.because())}
-	}
-	if err != nil {
-		return h.failed(err), err
+		o, err := h.await(deadline, func(m *protocol.Message) (outcome, bool) {
+			r, ok := m.Body.(*protocol.Record)
+			switch {
+			case ok && m.Row.ID == protocol.IDChainingEvent && r.Value("cacheHandler") == x.handler &&
+				r.Value("execTimestamp") == stamp:
+				return outcome{status: coprocessor.Status(r.Value("status")), header: m.Header}, true
+			case ok && m.Row.ID == protocol.IDProgramEvent && r.Value("status") != uint64(coprocessor.StatusOK):
+				return outcome{status: coprocessor.Status(r.Value("status")), header: m.Header}, true
+			}
+			return errorNote(m)
+		})
+		if err == nil && o.status == coprocessor.StatusIntegrity && posts < maxPosts && !h.reset {
+			continue
+		}
+		if err == nil && o.status != coprocessor.StatusOK {
+			err = x.refused(h, o.status)
+		}
+		if err != nil {
+			return h.failed(err), err
+		}
+		break
 	}
 	x.stamp, x.ready = stamp, false
+	if h.reset { // another queue failed: the result is valid, but the firmware is restarted
+		h.recover(errReset)
+	}
 	h.d.stage(cost.Completion)
 	return Success, nil
 }
 
-// install makes the chain resident in the firmware.
+// install makes the chain resident in the firmware. It builds the request that triggers refer to.
 func (h *hardware) install(x *chain) (Return, error) {
+	h.d.stage(cost.Request)
 	call := protocol.ProcedureCall{UserID: x.inst.p.space.user}
 	for i := range x.inputs {
 		if x.inputs[i].m == nil {
@@ -404,7 +464,7 @@ func (h *hardware) install(x *chain) (Return, error) {
 
 // invalidate removes a chain from the firmware, if installed, and releases its buffers.
 func (h *hardware) invalidate(x *chain) {
-	if x.handler != 0 && x.boot == h.boot.Load() && h.ready.Load() {
+	if x.live(h) && h.ready.Load() {
 		h.finish(cacheInvalidate, unbound, x.handler)
 	}
 	x.handler, x.boot, x.ready = 0, 0, false
@@ -430,7 +490,7 @@ func (c *client) programChainingSetActiveProcedure(args *activeArgs, _ *IOExtern
 		}
 		h := c.d.hw
 		x.group = args.group
-		if x.handler == 0 || x.boot != h.boot.Load() {
+		if !x.live(h) {
 			return Success, nil // the install will report it
 		}
 		if r, err := h.ensure(deadline); r != Success {
@@ -442,6 +502,8 @@ func (c *client) programChainingSetActiveProcedure(args *activeArgs, _ *IOExtern
 		return Success, nil
 	})
 }
+
+func byHandle(a, b *chain) int { return cmp.Compare(a.handle, b.handle) }
 
 // chained reports whether an instance has chains; the gate is held.
 func (d *Device) chained(i *instance) bool {
@@ -455,7 +517,7 @@ func (d *Device) chained(i *instance) bool {
 	return false
 }
 
-// dropChains ends the chains of an instance, or a chain's token; the gate is held.
+// dropChains ends the chains of an instance; the gate is held.
 func (d *Device) dropChains(i *instance) {
 	d.mu.RLock()
 	var gone []*chain
@@ -465,7 +527,7 @@ func (d *Device) dropChains(i *instance) {
 		}
 	}
 	d.mu.RUnlock()
-	slices.SortFunc(gone, func(a, b *chain) int { return cmp.Compare(a.handle, b.handle) })
+	slices.SortFunc(gone, byHandle)
 	for _, x := range gone {
 		d.dropChain(x)
 	}

@@ -69,9 +69,20 @@ func (h *hardware) post(ch protocol.Channel, msg []byte, bell uint32) error {
 		if err := rings.Post(ch, msg); err != nil {
 			return err
 		}
-		return h.doorBellRing(bell)
+		return h.announce(bell)
 	}
 	return h.fault(f, rings, ch, msg, bell)
+}
+
+// noBell is the doorbell of a message that is announced with the next one.
+const noBell = ^uint32(0)
+
+// announce rings a doorbell for a message.
+func (h *hardware) announce(bell uint32) error {
+	if bell == noBell {
+		return nil
+	}
+	return h.doorBellRing(bell)
 }
 
 // heldSlot is a message that a fault holds back.
@@ -88,7 +99,7 @@ func (h *hardware) fault(f inject.Fault, rings *protocol.Controller, ch protocol
 	slot := protocol.Seal(msg)
 	switch f.Kind {
 	case inject.Drop:
-		return h.doorBellRing(bell)
+		return h.announce(bell)
 	case inject.Delay:
 		h.d.advance(f.Delay)
 	case inject.Corrupt:
@@ -96,7 +107,7 @@ func (h *hardware) fault(f inject.Fault, rings *protocol.Controller, ch protocol
 		slot[f.Value%uint64(len(slot))] ^= byte(f.Value>>32%255) + 1
 	case inject.Reorder:
 		h.held = append(h.held, heldSlot{ch, slot, bell})
-		return h.doorBellRing(bell)
+		return h.announce(bell)
 	case inject.Crash:
 		// The controller stops when the message arrives: it goes into reset and loses its state.
 		h.cop.Write32(coprocessor.ANE, coprocessor.RegCPU, 0)
@@ -105,7 +116,7 @@ func (h *hardware) fault(f inject.Fault, rings *protocol.Controller, ch protocol
 	if err := rings.PostSlot(ch, slot); err != nil {
 		return err
 	}
-	return h.doorBellRing(bell)
+	return h.announce(bell)
 }
 
 // letGo posts the messages that a fault held back, after those posted since.
@@ -113,7 +124,7 @@ func (h *hardware) letGo() {
 	rings := h.cop.Rings()
 	for _, s := range h.held {
 		if rings != nil && rings.PostSlot(s.ch, s.slot) == nil {
-			_ = h.doorBellRing(s.bell) // its index was valid when it was held
+			_ = h.announce(s.bell) // its index was valid when it was held
 		}
 	}
 	h.held = nil

@@ -416,8 +416,9 @@ func (h *hardware) wire(i *instance) (Return, error) {
 }
 
 // unwire releases the memory and the slots of the least recently used resident program and reports whether there was
-// one. The program stays prepared, and its next request loads it again. Programs with chains, or whose client has opted
-// out, stay. If near is not nil, only programs in that address space are considered.
+// one. The program stays prepared, and its next request loads it again. Programs whose client has opted out stay, and
+// programs with chains while there are others; the chains then need all their inputs again. If near is not nil, only
+// programs in that address space are considered.
 func (h *hardware) unwire(p *program, near bool) bool {
 	boot := h.boot.Load()
 	instances := map[*program][]*instance{}
@@ -426,17 +427,18 @@ func (h *hardware) unwire(p *program, near bool) bool {
 	for _, i := range h.d.instances {
 		instances[i.p] = append(instances[i.p], i)
 	}
-	wired := map[*program]bool{p: true}
+	chains := map[*program][]*chain{}
 	for _, x := range h.d.chains {
-		wired[x.inst.p] = true
+		chains[x.inst.p] = append(chains[x.inst.p], x)
 	}
 	h.d.mu.RUnlock()
 	for q, is := range instances {
 		keep := slices.ContainsFunc(is, func(i *instance) bool { return i.flags&FlagKeepWired != 0 })
-		if wired[q] || keep || q.loaded == nil || q.boot != boot || near && q.space != p.space {
+		if q == p || keep || q.loaded == nil || q.boot != boot || near && q.space != p.space {
 			continue
 		}
-		if victim == nil || q.used < victim.used {
+		if victim == nil || cmp.Or(cmp.Compare(len(chains[q]), len(chains[victim])),
+			cmp.Compare(q.used, victim.used)) < 0 {
 			victim = q
 		}
 	}
@@ -444,6 +446,10 @@ func (h *hardware) unwire(p *program, near bool) bool {
 		return false
 	}
 	h.d.trace.Note("unwire", victim.client.id, 0, trace.Number("slot", victim.slot))
+	slices.SortFunc(chains[victim], byHandle)
+	for _, x := range chains[victim] {
+		h.invalidate(x)
+	}
 	is := instances[victim]
 	slices.SortFunc(is, func(a, b *instance) int { return cmp.Compare(a.handle, b.handle) })
 	for _, i := range is {

@@ -175,8 +175,14 @@ func (d *Device) hold(c *client, name string, f func(deadline time.Duration) (Re
 
 // gated runs a driver method on the command gate's workloop.
 func (d *Device) gated(c *client, name string, f func(deadline time.Duration) (Return, error)) (Return, error) {
+	return d.queued(c, controlPriority, name, f)
+}
+
+// queued is gated for a method that waits among the requests of a priority.
+func (d *Device) queued(c *client, priority int, name string, f func(deadline time.Duration) (Return,
+	error)) (Return, error) {
 	var err error
-	a := &action{priority: controlPriority, run: func(a *action) {
+	a := &action{priority: priority, run: func(a *action) {
 		var id uint64
 		if c != nil {
 			id = c.id

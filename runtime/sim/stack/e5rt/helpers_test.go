@@ -166,7 +166,7 @@ type fakeEngine struct {
 	run            func(procedure string, surfaces map[string][]byte) error
 }
 
-func (e *fakeEngine) Open(ctx context.Context, container []byte) (sim.Dispatcher, io.Closer, error) {
+func (e *fakeEngine) Open(ctx context.Context, container []byte, stateful bool) (sim.Dispatcher, io.Closer, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.err != nil {

@@ -91,6 +91,9 @@ func (f *ProgramFunction) String() string {
 	return fmt.Sprintf("program function %d (%q)", f.id, f.name)
 }
 
+// Name returns the name of the function or of its configuration.
+func (f *ProgramFunction) Name() string { return f.name }
+
 // LoadForExecution is e5rt_program_function_load_for_execution: the container of the
 // function becomes resident on the engine. It is called once.
 func (f *ProgramFunction) LoadForExecution(ctx context.Context) error {
@@ -111,7 +114,7 @@ func (f *ProgramFunction) LoadForExecution(ctx context.Context) error {
 	var c io.Closer
 	err := error(nil)
 	if rt.o.Engine != nil && len(f.lib.machine.Procedures(f.name)) > 0 {
-		d, c, err = rt.o.Engine.Open(ctx, f.lib.machine.Pair().Container)
+		d, c, err = rt.o.Engine.Open(ctx, f.lib.machine.Pair().Container, f.lib.machine.Stateful(f.name))
 	}
 	rt.mu.Lock()
 	f.state, f.dispatcher, f.closer = loaded, d, c

@@ -17,8 +17,9 @@ import (
 // Engine gives access to an engine through the layers below.
 type Engine interface {
 	// Open makes a container resident and returns a Dispatcher that runs its procedures and a Closer that unloads it.
-	// The slice must stay unchanged until then. The Dispatcher may be called from several goroutines.
-	Open(ctx context.Context, container []byte) (sim.Dispatcher, io.Closer, error)
+	// The slice must stay unchanged until then. The Dispatcher may be called from several goroutines. stateful says
+	// that the dispatches of a procedure are steps of a computation with states.
+	Open(ctx context.Context, container []byte, stateful bool) (sim.Dispatcher, io.Closer, error)
 }
 
 // Clock is a virtual clock such as *firmware.Clock. A runtime calls it from the goroutines that dispatch, one Advance

@@ -94,6 +94,14 @@ func (s Spent) Sub(o Spent) Spent {
 	return s
 }
 
+// Add returns the sum of two accounts.
+func (s Spent) Add(o Spent) Spent {
+	for i := range s {
+		s[i] += o[i]
+	}
+	return s
+}
+
 // total returns the sum of some causes.
 func (s Spent) total(of func(cost.Cause) bool) cost.Time {
 	n := cost.Time(0)
@@ -113,6 +121,17 @@ func (s Spent) Call() cost.Time {
 // Engine returns the time in which the engine worked for a call.
 func (s Spent) Engine() cost.Time {
 	return s.total(func(c cost.Cause) bool { return c < cost.CallCauses && c.Engine() })
+}
+
+// Chained returns what data chaining has saved: the time that a call for each run of the firmware takes to enter the
+// kernel, build a request and ring, less what was spent on that. It is 0 if every run was a call.
+func (s Spent) Chained() cost.Time {
+	trip := time.Duration(cost.Firmware.Fixed())
+	saved := cost.Time(0)
+	for _, c := range []cost.Cause{cost.Enter, cost.Request, cost.Kick} {
+		saved += cost.Time(s[cost.Firmware]/trip)*c.Fixed() - cost.Time(s[c])
+	}
+	return saved
 }
 
 // Spent returns the time that has passed for each cause; the sum is Now.

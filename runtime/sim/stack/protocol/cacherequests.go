@@ -43,6 +43,7 @@ type CacheRequest struct {
 	State       CacheState
 	Output      OutputSetState
 	Running     bool   // triggered but not yet completed
+	Consumed    int    // buffers of the output set that the host may recycle
 	LastTrigger uint64 // lastTriggerExecTimestamp
 	Group       uint32 // 0: none
 	Active      bool   // the group's active member
@@ -153,7 +154,7 @@ func (c *CacheRequests) Trigger(t *Trigger) (CacheRequest, error) {
 			"%w: cacheHandler (%#x): its output set is in execution or not recycled. trigger dropped", ErrDropped,
 			t.Handler)
 	}
-	r.LastTrigger, r.Output, r.Running = t.Timestamp, OutputInExecution, true
+	r.LastTrigger, r.Output, r.Running, r.Consumed = t.Timestamp, OutputInExecution, true, 0
 	return *r, nil
 }
 
@@ -166,22 +167,24 @@ func (c *CacheRequests) Complete(handler uint64) error {
 	if r == nil || !r.Running {
 		return wrongState(handler, r, "completion")
 	}
-	r.Running = false
+	r.Running, r.Consumed = false, max(len(r.Call.Outputs), 1)
 	if r.State == CacheInvalidating {
 		c.put(i)
 	}
 	return nil
 }
 
-// Recycle returns a consumed output buffer to its request.
+// Recycle returns a consumed output buffer to its request, whose output set is then available. Each buffer of the set
+// may be recycled once after an execution.
 func (c *CacheRequests) Recycle(handler uint64) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	r, _ := c.find(handler)
-	if r == nil || r.State != CacheInUse || r.Running || r.Output != OutputInExecution {
+	if r == nil || r.State != CacheInUse || r.Running || r.Consumed == 0 {
 		return wrongState(handler, r, "recycle")
 	}
 	r.Output = OutputAvailable
+	r.Consumed--
 	return nil
 }
 
