@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"runtime/metrics"
 	"time"
 )
@@ -85,7 +86,11 @@ func (l *Limits) guard(ctx context.Context, what string) (_ context.Context, sto
 				return
 			case <-tick.C:
 				metrics.Read(sample)
-				if sample[0].Value.Uint64() > l.Heap {
+				if sample[0].Value.Uint64() <= l.Heap {
+					continue
+				}
+				runtime.GC() // what is dead already counts too
+				if metrics.Read(sample); sample[0].Value.Uint64() > l.Heap {
 					cancel(errHeap)
 					return
 				}
