@@ -41,6 +41,11 @@ func (g *graph) weight(name string, shape ...int64) *ir.Value {
 // made compiles the program of build, with new values for some weights.
 func made(t testing.TB, build func(g *graph), values map[string][]byte) *model {
 	t.Helper()
+	return madeFor(t, target.H13, build, values)
+}
+
+func madeFor(t testing.TB, on *target.Table, build func(g *graph), values map[string][]byte) *model {
+	t.Helper()
 	g := &graph{irbuild.New(1), map[string]*ir.Value{}}
 	build(g)
 	for name, data := range values {
@@ -48,7 +53,7 @@ func made(t testing.TB, build func(g *graph), values map[string][]byte) *model {
 		v.Const = &ir.Const{Type: v.Type, Data: data}
 	}
 	r, err := compile.All(context.Background(), g.Program(),
-		compile.Options{Target: target.H13, SplitKernel: true, Provenance: true})
+		compile.Options{Target: on, SplitKernel: true, Provenance: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -175,13 +180,7 @@ var graphs = []struct {
 func TestPatchedPairIsAsCompiled(t *testing.T) {
 	for _, c := range graphs {
 		t.Run(c.name, func(t *testing.T) {
-			old := made(t, c.build, nil)
-			ws := arrays(c.build, c.names...)
-			values := map[string][]byte{}
-			for _, w := range ws {
-				values[w.Name] = w.Array.Data
-			}
-			want := made(t, c.build, values)
+			old, want, ws := before(t, target.H13, c.build, c.names)
 			r, err := patch.Apply(old.Pair, old.db, ws)
 			if err != nil {
 				t.Fatal(err)
@@ -220,6 +219,47 @@ func TestPatchedPairIsAsCompiled(t *testing.T) {
 				t.Error("patching the old values back gives another pair")
 			}
 		})
+	}
+}
+
+// before returns a compiled graph, the one that the same source compiles to with new values, and those values.
+func before(
+	t testing.TB, on *target.Table, build func(g *graph), names []string,
+) (old, want *model, ws []patch.Weight) {
+	t.Helper()
+	ws = arrays(build, names...)
+	values := map[string][]byte{}
+	for _, w := range ws {
+		values[w.Name] = w.Array.Data
+	}
+	return madeFor(t, on, build, nil), madeFor(t, on, build, values), ws
+}
+
+// TestPatchedPairsOfLaterTargets checks that pairs of later targets are patched as those of h13 are, or refused with
+// a reason: h15 and later have tasks for products alone.
+func TestPatchedPairsOfLaterTargets(t *testing.T) {
+	for _, on := range []*target.Table{target.H14, target.H15, target.H16, target.H17, target.H18} {
+		patched := 0
+		for _, c := range graphs {
+			old, want, ws := before(t, on, c.build, c.names)
+			r, err := patch.Apply(old.Pair, old.db, ws)
+			switch {
+			case err == nil:
+				patched++
+				if !bytes.Equal(r.Container, want.Container) || !bytes.Equal(r.Descriptor, want.Descriptor) {
+					t.Errorf("%s, %s: the pair differs from the compiled one: %s", on.Name, c.name,
+						difference(t, r.Container, want.Container))
+				}
+			case !strings.Contains(err.Error(), "cannot be patched"):
+				t.Errorf("%s, %s: %v", on.Name, c.name, err)
+			case on == target.H14:
+				t.Errorf("%s, %s, which h13 patches: %v", on.Name, c.name, err)
+			}
+		}
+		t.Logf("%s: %d of %d graphs patched", on.Name, patched, len(graphs))
+		if patched < 8 {
+			t.Errorf("%s: only %d graphs are patched", on.Name, patched)
+		}
 	}
 }
 
