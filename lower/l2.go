@@ -552,7 +552,8 @@ func (c *schedule) toL2(r *resident, u *use) {
 	// A pass reads the channels that a planar task has written as rows of one (case chain_pair_ln_gelu_d256_s64).
 	w := r.writer()
 	asRows := u.role == source1 && d.does(td.NEPass) && ext[axH] > 1 && w.pe != nil && w.dst.ext[axC] > 1
-	if u.role == source1 && d.does(td.NEPass) && ext[axH] == 1 && w.does(td.NEPass) && w.dst.ext[axC] == 1 {
+	if u.role == source1 && d.does(td.NEPass) && ext[axH] == 1 && ext[axD] == 1 && ext[axC] > 1 &&
+		w.does(td.NEPass) && w.dst.ext[axC] == 1 {
 		// Or as channels the rows of one channel that a pass has written (case chain_pair_gelu_mm_d256_s64).
 		p.stride[axH], p.stride[axD] = p.stride[axC], p.stride[axC]
 	}
