@@ -29,8 +29,8 @@ var emissions = []emission{
 	{name: "netplist", help: "the model as a network description, and its weight file", run: (*compileCommand).
 		netplist},
 	{name: "td", help: "the tasks as text, which zinc dump reads", write: (*compileCommand).emitTasks},
-	{name: "records", help: "the stream of 44-byte records that loading resolves", write: (*compileCommand).
-		emitRecords},
+	{name: "records", help: "a view of what loading resolves, the 44-byte records of the tasks; the program cannot " +
+		"be built from it, as it can from td", write: (*compileCommand).emitRecords},
 	{name: "images", help: "the version-10 register images that the records complete", write: (*compileCommand).
 		emitImages},
 	{name: "afpp", help: "the firmware container that loading the pair produces", write: (*compileCommand).

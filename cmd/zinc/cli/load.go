@@ -20,14 +20,16 @@ import (
 // loadCommand is the state of `zinc load`.
 type loadCommand struct {
 	pairCommand
-	trace string
+	trace   string
+	preempt bool
 }
 
 // loadJSON is what zinc load --json prints.
 type loadJSON struct {
-	Classes []loadClassJSON `json:"classes"` // in the order of the file
-	Took    cost.Time       `json:"us"`      // virtual time of the whole load
-	Busy    cost.Time       `json:"busy_us"` // of it, time in requests
+	Classes []loadClassJSON `json:"classes"`   // in the order of the file
+	Took    cost.Time       `json:"us"`        // virtual time of the whole load
+	Busy    cost.Time       `json:"busy_us"`   // of it, time in requests
+	Aborted uint64          `json:"preempted"` // runs of requests that were aborted, with --preempt
 }
 
 // loadClassJSON is a class of clients and the latencies of its requests, in virtual time.
@@ -99,6 +101,8 @@ those that every client of the broker and of the direct path needs.`,
 	}
 	f := cmd.Flags()
 	f.StringVar(&c.trace, "trace", "", "write a Chrome trace of every layer to `FILE`, for Perfetto")
+	f.BoolVar(&c.preempt, "preempt", false, "abort a request between two tasks when a more urgent one waits; it "+
+		"starts again (without it every request runs to its end)")
 	f.BoolVar(&c.json, "json", false, "print JSON")
 	c.model(f)
 	c.cache.register(f)
@@ -165,7 +169,7 @@ func (c *loadCommand) replayLoad(ctx context.Context, path string) error {
 	if err != nil {
 		return err
 	}
-	o := stack.Options{Workers: 1}
+	o := stack.Options{Workers: 1, Preempt: c.preempt}
 	w, err := traceTo(c.trace)
 	if err != nil {
 		return err
@@ -205,7 +209,7 @@ func (c *loadCommand) replayLoad(ctx context.Context, path string) error {
 func (c *loadCommand) print(r *stack.LoadResult) error {
 	busy := cost.Time(r.Took - r.Spent[cost.Waiting])
 	if c.json {
-		out := loadJSON{Classes: []loadClassJSON{}, Took: cost.Time(r.Took), Busy: busy}
+		out := loadJSON{Classes: []loadClassJSON{}, Took: cost.Time(r.Took), Busy: busy, Aborted: r.Aborted}
 		for _, x := range r.Classes {
 			out.Classes = append(out.Classes, loadClassJSON{
 				Name: x.Name, Priority: x.Priority, Sent: x.Sent, Completed: x.Completed, Retried: x.Retried,
@@ -224,7 +228,10 @@ func (c *loadCommand) print(r *stack.LoadResult) error {
 			x.Completed, x.Retried, x.Failed, x.Wrong, x.Killed, us(x.P50), us(x.P90), us(x.P99), us(x.Max))
 	}
 	t.Flush()
-	_, err := fmt.Fprintf(c.out, "%s of virtual time, %.1f %% of it in requests\n", cost.Time(r.Took).Short(),
+	fmt.Fprintf(c.out, "%s of virtual time, %.1f %% of it in requests\n", cost.Time(r.Took).Short(),
 		percentOf(busy, cost.Time(r.Took)))
-	return err
+	if c.preempt {
+		fmt.Fprintf(c.out, "%d runs of requests were aborted between tasks\n", r.Aborted)
+	}
+	return nil
 }

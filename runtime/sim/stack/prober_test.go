@@ -79,7 +79,7 @@ func TestDriverServesTheCommandsThatTheFirmwareDoesNotHandle(t *testing.T) {
 		{name: "TRACE_ENABLE", values: words(1), want: "PROGRAM_EVENT"},
 		{name: "SUSPEND", want: "powered: No"},
 		{name: "DSID_SET", values: words(5), want: "notification CSNE_CMD_PREFETCH_DSID_EVENT dsid=5 event=1"},
-		{name: "MCACHE_SIZE_GET", want: "bytes: 8388608"},
+		{name: "MCACHE_SIZE_GET", want: "bytes: 4194304"},
 		{name: "SECURE_MODE_START", want: "notification CSNE_CMD_SECURE_MODE_EVENT event=3 value=1"},
 		{first: "SECURE_MODE_START", name: "SECURE_MODE_STOP", want: "notification CSNE_CMD_SECURE_MODE_EVENT event=1"},
 		{name: "SET_SNE_PMU_BASE2", values: words(0x2_8e08_c000)},

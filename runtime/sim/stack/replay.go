@@ -80,6 +80,7 @@ type Latency struct {
 type LoadResult struct {
 	Classes []Latency
 	Took    time.Duration // virtual
+	Aborted uint64        // runs of calls that were preempted
 	Spent   Spent         // of it
 }
 
@@ -211,6 +212,7 @@ func (s *Stack) Replay(ctx context.Context, l *Load) (*LoadResult, error) {
 		return nil, err
 	}
 	out.Took, out.Spent = clock.Now()-began, clock.Spent().Sub(spent)
+	out.Aborted = s.Device.Coprocessor().Stats().Preempted
 	for i := range out.Classes {
 		out.Classes[i].percentiles(times[i])
 	}

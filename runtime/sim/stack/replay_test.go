@@ -10,12 +10,15 @@ import (
 	"testing"
 	"time"
 
+	"github.com/zinc-compiler/zinc/compile"
+	"github.com/zinc-compiler/zinc/internal/test/irbuild"
 	"github.com/zinc-compiler/zinc/internal/testform"
 	"github.com/zinc-compiler/zinc/internal/testmodel"
 	"github.com/zinc-compiler/zinc/runtime/sim/stack"
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/broker"
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/inject"
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/trace"
+	"github.com/zinc-compiler/zinc/target"
 )
 
 // crowd is a load of 64 clients of all classes of service on four models, each with an adapter of its own.
@@ -159,5 +162,52 @@ func TestLoadsOutOfRangeAreRefused(t *testing.T) {
 		if _, err := s.Replay(t.Context(), &l); err == nil || strings.Contains(err.Error(), "container") {
 			t.Errorf("%+v: %v", l, err)
 		}
+	}
+}
+
+// TestUrgentRequestsPreempt replays a load of urgent clients beside background ones whose requests have many tasks.
+// With preemption the urgent ones wait less and the background ones longer, and all outputs are the engine's.
+func TestUrgentRequestsPreempt(t *testing.T) {
+	g := irbuild.New(1)
+	x := g.Input(1, 64, 32, 32)
+	for range 24 { // tasks of some microseconds
+		x = g.Op("sigmoid", "x", g.Op("tanh", "x", x))
+	}
+	g.Output(x)
+	r, err := compile.All(t.Context(), g.Program(), compile.Options{Target: target.H13})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := r.Pair()
+	if err != nil {
+		t.Fatal(err)
+	}
+	long := p.Container
+	l := &stack.Load{Seed: 5, Classes: []stack.LoadClass{
+		{Name: "urgent", Clients: 1, QoS: broker.QoSUserInteractive, Container: long, Rate: 900, Requests: 60},
+		{Name: "background", Clients: 2, QoS: broker.QoSBackground, Container: long, Requests: 40},
+	}}
+	var results [2]*stack.LoadResult
+	for i := range results {
+		s, err := stack.New(stack.Options{Workers: 1, Preempt: i == 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		if results[i], err = s.Replay(t.Context(), l); err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range results[i].Classes {
+			if c.Completed != c.Sent || c.Failed+c.Wrong > 0 {
+				t.Errorf("%+v", c)
+			}
+		}
+	}
+	whole, cut := results[0], results[1]
+	if whole.Aborted != 0 || cut.Aborted == 0 {
+		t.Errorf("%d runs were aborted without preemption and %d with it", whole.Aborted, cut.Aborted)
+	}
+	if whole.Classes[0].P90 <= cut.Classes[0].P90 || whole.Classes[1].Max >= cut.Classes[1].Max {
+		t.Errorf("latencies %+v, with preemption %+v", whole.Classes, cut.Classes)
 	}
 }

@@ -42,6 +42,9 @@ type Options struct {
 	// does not finish it: the run ends with an error when the Timeout is over, which must not be 0.
 	Overlap bool
 	Limits  broker.Limits
+	// Preempt has the firmware abort a call between two tasks for a more urgent one (chapter 2). Otherwise calls run to
+	// completion (chapter 29).
+	Preempt bool
 	// NoChaining takes the grant of data chaining from the broker's task: every step of a computation with resident
 	// values is then a call.
 	NoChaining bool
@@ -81,7 +84,7 @@ func New(o Options) (*Stack, error) {
 	d, err := driver.NewDevice(driver.Config{
 		Properties: &props,
 		Trace:      o.Trace, Inject: o.Inject, Strict: o.Strict, Numerics: o.Numerics, Workers: o.Workers,
-		Terminal: o.Terminal, Boot: o.Boot, Tasks: o.Tasks, Ran: o.Ran,
+		Terminal: o.Terminal, Boot: o.Boot, Tasks: o.Tasks, Ran: o.Ran, Preempt: o.Preempt,
 	})
 	if err != nil {
 		return nil, err

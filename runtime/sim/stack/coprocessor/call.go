@@ -322,6 +322,9 @@ func (b *boot) execute(j *job) {
 	switch {
 	case j.err == nil:
 		j.status = StatusOK
+	case errors.Is(j.err, errPreempted):
+		j.status, j.err = StatusPreempted, nil
+		b.d.count(func(s *Stats) { s.Preempted++ })
 	case b.ctx.Err() != nil:
 		j.status = StatusAborted
 	default:
@@ -380,9 +383,16 @@ func (d *Device) worked(i int) {
 	}
 }
 
+// errPreempted ends the tasks of a call whose queue is aborted for a more urgent one.
+var errPreempted = errors.New("preempted")
+
 func (b *boot) runTasks(j *job, m engine.Memory) error {
 	e, in := b.d.engine, b.d.cfg.Inject
-	if in == nil && len(j.call.Order) == 0 {
+	preempts := b.d.cfg.Preempt
+	if j.chain != nil || j.next != nil || j.follows {
+		preempts = nil
+	}
+	if in == nil && preempts == nil && len(j.call.Order) == 0 {
 		b.d.count(func(s *Stats) { s.Tasks += uint64(len(j.proc.tasks)) })
 		n := len(j.proc.tasks)
 		err := e.Run(b.ctx, j.proc.tasks, m)
@@ -396,6 +406,9 @@ func (b *boot) runTasks(j *job, m engine.Memory) error {
 	}
 	run := func(s span) error {
 		for i := s.first; i < s.first+s.n; i++ {
+			if preempts != nil && preempts(int(j.key.Priority)) {
+				return errPreempted
+			}
 			if f, ok := in.At(inject.Task); ok {
 				b.injected(f, "a task")
 				return b.faulted()
@@ -433,8 +446,10 @@ func (b *boot) complete(j *job) {
 	if j.status == StatusOK && j.next != nil && b.follow(j) {
 		return
 	}
-	if err := b.spend(cost.Firmware, cost.Firmware.Fixed()-before); err != nil {
-		j.status, j.err = StatusAborted, err
+	if j.status != StatusPreempted { // the way back is the restarted call's
+		if err := b.spend(cost.Firmware, cost.Firmware.Fixed()-before); err != nil {
+			j.status, j.err = StatusAborted, err
+		}
 	}
 	if j.status == StatusOK {
 		if err := b.writeStats(j); err != nil {

@@ -47,6 +47,9 @@ type Config struct {
 	Tasks func(TaskTime)
 	// Ran is called when the engine has computed a task, which may be before Tasks reports its time. It may be nil.
 	Ran func()
+	// Preempt reports whether a call of a priority is to be aborted for a more urgent one. It is asked before each
+	// task. Nil: calls run to completion.
+	Preempt func(priority int) bool
 	// Terminal gets the firmware's log lines when printing is enabled. It may be nil.
 	Terminal func(line string)
 }
@@ -242,7 +245,7 @@ type Stats struct {
 	Completed                             uint64 // of them, with StatusOK
 	Ran, Rejected, Dropped, Refused       uint64 // messages by outcome
 	Doorbells, Retries                    uint64 // stores to host doorbells, and rejected ones among them
-	Aborts, Resets                        uint64
+	Aborts, Resets, Preempted             uint64
 	Tasks                                 uint64 // executed by the engine
 	LostNotes, DamagedNotes, DelayedNotes uint64 // by injection
 }

@@ -22,6 +22,7 @@ const (
 	StatusEngine             // a task broke a rule of the engine
 	StatusAborted            // the task queue was aborted
 	StatusReset              // a reset ends the call
+	StatusPreempted          // a more urgent call aborted it; it starts again
 	NumStatuses       = iota
 )
 
@@ -66,6 +67,7 @@ var Statuses = [NumStatuses]StatusRow{
 	{StatusEngine, "engine fault", Reject},
 	{StatusAborted, "aborted", Reject},
 	{StatusReset, "reset", FaultDump},
+	{StatusPreempted, "preempted", NoFault},
 }
 
 // String names the status.

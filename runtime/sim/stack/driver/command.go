@@ -43,6 +43,7 @@ var statusReturns = [coprocessor.NumStatuses]Return{
 	coprocessor.StatusBuffer: BadArgument, coprocessor.StatusTranslation: GeneralError,
 	coprocessor.StatusEngine:  GeneralError,
 	coprocessor.StatusAborted: Timeout, coprocessor.StatusReset: Aborted,
+	coprocessor.StatusPreempted: Aborted,
 }
 
 func returnOf(s coprocessor.Status) Return {

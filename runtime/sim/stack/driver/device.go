@@ -36,6 +36,8 @@ type Config struct {
 	SecondWake func(n int) bool
 	Tasks      func(coprocessor.TaskTime) // is called after each task of the engine; may be nil
 	Ran        func()                     // is called when the engine has computed a task; may be nil
+	// Preempt aborts a running request between two tasks when a more urgent one waits. The request is posted again.
+	Preempt bool
 	// Boot has values that the bring-up finds instead of its own, by the names of coprocessor.BootValues.
 	Boot map[string]uint64
 	// Terminal gets the firmware's log lines. It may be nil.

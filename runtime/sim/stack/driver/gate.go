@@ -22,6 +22,7 @@ type action struct {
 	// finish is called after run if nobody waits for the action.
 	finish func(*action)
 	result Return
+	again  bool  // set by run: the action goes back to the front of its priority
 	call   *call // of a request
 
 	id uint64
@@ -44,6 +45,7 @@ type gate struct {
 	last    uint64
 	pending map[uint64]*action
 	waiters []*action
+	calls   [firmware.NumPriorities]int // requests that wait, by priority
 }
 
 func newGate() (*gate, error) {
@@ -61,6 +63,25 @@ func (g *gate) idle() bool {
 	return len(g.pending) == 0
 }
 
+// before reports whether a request that is more urgent than a priority waits.
+func (g *gate) before(priority int) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for _, n := range g.calls[:priority] {
+		if n > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// count adds n to the requests that wait if the action is one. The lock is held.
+func (g *gate) count(a *action, n int) {
+	if a.call != nil {
+		g.calls[a.priority] += n
+	}
+}
+
 // enter queues an action. It returns holds if the caller now has the gate.
 func (g *gate) enter(a *action) (holds bool, r Return) {
 	g.mu.Lock()
@@ -71,6 +92,7 @@ func (g *gate) enter(a *action) (holds bool, r Return) {
 		return false, NoResources
 	}
 	g.pending[a.id] = a
+	g.count(a, 1)
 	if g.note != nil {
 		g.note(false, a)
 	}
@@ -107,6 +129,19 @@ func (g *gate) post(a *action) Return {
 	return r
 }
 
+// back puts an action that has started back at the front of its priority. If somebody waits for it, own is that
+// owner's action or not.
+func (g *gate) back(a, own *action) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	_ = g.sched.Requeue(a.id) // never fails: Next has put it in flight
+	g.pending[a.id] = a
+	g.count(a, 1)
+	if a.finish == nil && a != own {
+		g.waiters = append(g.waiters, a)
+	}
+}
+
 // drain runs waiting actions, with the gate held, until own is done, then frees the gate or passes it on.
 func (g *gate) drain(own *action) {
 	for {
@@ -132,6 +167,7 @@ func (g *gate) drain(own *action) {
 		}
 		a := g.pending[req.ID]
 		delete(g.pending, req.ID)
+		g.count(a, -1)
 		if i := slices.Index(g.waiters, a); i >= 0 {
 			g.waiters = slices.Delete(g.waiters, i, i+1)
 		}
@@ -139,7 +175,12 @@ func (g *gate) drain(own *action) {
 			g.note(true, a)
 		}
 		g.mu.Unlock()
+		a.again = false
 		a.run(a)
+		if a.again {
+			g.back(a, own)
+			continue
+		}
 		_ = g.sched.Complete(a.id) // never fails: Next has put it in flight
 		switch {
 		case a == own:

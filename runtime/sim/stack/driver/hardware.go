@@ -66,6 +66,10 @@ func newHardware(d *Device) (*hardware, error) {
 	h := &hardware{d: d, kernel: d.unit.Context(kernelClient), events: make([]byte, translation.PageSize)}
 	cfg := d.cfg
 	var err error
+	preempt := d.gate.before
+	if !cfg.Preempt {
+		preempt = nil
+	}
 	h.cop, err = coprocessor.New(coprocessor.Config{
 		Unit: d.unit, Clock: d.clock, Trace: cfg.Trace, Inject: cfg.Inject, Strict: cfg.Strict,
 		Target:   d.properties.target(),
@@ -73,7 +77,7 @@ func newHardware(d *Device) (*hardware, error) {
 		SecondWake: cfg.SecondWake, Terminal: cfg.Terminal, Doorbell: h.interrupt,
 		Boot:  cfg.Boot,
 		Tasks: cfg.Tasks,
-		Ran:   cfg.Ran,
+		Ran:   cfg.Ran, Preempt: preempt,
 	})
 	return h, err
 }

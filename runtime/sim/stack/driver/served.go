@@ -55,8 +55,9 @@ const (
 	maxPoolBuffers = 4096
 )
 
-// memoryCacheBytes is the size of the memory cache that MCACHE_SIZE_GET returns while the cache has power (modelled).
-const memoryCacheBytes = 8 << 20
+// memoryCacheBytes is the size of the memory cache that MCACHE_SIZE_GET returns while the cache has power: the one of
+// the compiler's banner, --memcache-size (listing 23.4). That both mean one cache is modelled.
+const memoryCacheBytes = 4 << 20
 
 // serve runs a command that the driver serves. The client is the one that sent it.
 func (h *hardware) serve(c *client, row *protocol.Row, body []byte, deadline time.Duration) ([]Value, error) {

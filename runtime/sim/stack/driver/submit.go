@@ -2,6 +2,7 @@ package driver
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -25,6 +26,7 @@ type call struct {
 	seq      uint64      // of the client's requests, for the trace
 	deadline time.Duration
 	job      uint32
+	again    bool // it was preempted, and is posted once more
 
 	surfaces [3*maxPorts + 1][]byte // inputs, outputs, intermediates, statistics
 	bound    int                    // of them
@@ -53,7 +55,7 @@ func (k *call) recycle() {
 	clear(k.surfaces[:k.bound])
 	k.bound = 0
 	k.client, k.inst, k.proc, k.procs, k.port, k.cause = nil, nil, nil, nil, nil, nil
-	k.action.finish = nil
+	k.action.finish, k.again = nil, false
 	calls.Put(k)
 }
 
@@ -253,12 +255,18 @@ func (k *call) take(ids []uint32, ports []loader.Port, what string) (Return, err
 // run is ANEDriver::ANE_ProgramSendRequest: the gated part. It maps the surfaces,
 // sends the call and waits for its completion.
 func (h *hardware) run(k *call) Return {
-	h.d.stage(cost.Enter)
+	if !k.again {
+		h.d.stage(cost.Enter)
+	}
 	var failed error
 	defer h.d.trace.Step("ANEDriver::ANE_ProgramSendRequest", k.client.id, k.seq,
 		trace.Number("priority", k.req.priority)).End(&failed)
 	r, err := h.dispatch(k)
 	k.release()
+	if err == errPreempted {
+		k.again, k.action.again = true, true
+		return r
+	}
 	if err == nil {
 		h.d.stage(cost.Completion)
 	}
@@ -272,6 +280,9 @@ func (h *hardware) run(k *call) Return {
 	}
 	return r
 }
+
+// errPreempted reports a call that was aborted for a more urgent one. It goes back to the gate and is posted again.
+var errPreempted = errors.New("driver: preempted")
 
 func (h *hardware) dispatch(k *call) (Return, error) {
 	switch {
@@ -301,7 +312,9 @@ func (h *hardware) dispatch(k *call) (Return, error) {
 		}
 		k.release()
 	}
-	h.d.stage(cost.Request)
+	if !k.again { // its message is the same again
+		h.d.stage(cost.Request)
+	}
 	for posts := 1; ; posts++ {
 		if err := h.post(channel, k.msg, bell); err != nil {
 			return h.failed(err), err
@@ -310,6 +323,8 @@ func (h *hardware) dispatch(k *call) (Return, error) {
 		switch {
 		case err != nil:
 			return h.failed(err), err
+		case o.status == coprocessor.StatusPreempted:
+			return Busy, errPreempted
 		case o.status == coprocessor.StatusIntegrity && posts < maxPosts && !h.reset:
 			continue
 		case o.status != coprocessor.StatusOK:

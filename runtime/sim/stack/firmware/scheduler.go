@@ -109,6 +109,21 @@ func (s *Scheduler) Complete(id uint64) error {
 	return nil
 }
 
+// Requeue returns a request in flight to the front of its priority, with its credit.
+func (s *Scheduler) Requeue(id uint64) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	i := slices.IndexFunc(s.running, func(r Request) bool { return r.ID == id })
+	if i < 0 {
+		return fmt.Errorf("firmware: request %d is not in flight", id)
+	}
+	r := s.running[i]
+	s.credit[r.Priority]++
+	s.running = slices.Delete(s.running, i, i+1)
+	s.waiting[r.Priority] = slices.Insert(s.waiting[r.Priority], 0, r)
+	return nil
+}
+
 // Credits returns how many further requests of a priority may start.
 func (s *Scheduler) Credits(priority int) int {
 	s.mu.Lock()
