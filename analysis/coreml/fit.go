@@ -7,8 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"gonum.org/v1/gonum/stat"
-
 	"github.com/zinc-compiler/zinc/internal/diag"
 )
 
@@ -303,13 +301,15 @@ func (s *sample) rateOf(b Backend, m Measure) float64 { return s.work[m] / s.MS[
 // not have the measure.
 func fitTerm(seen []sample, b Backend, m Measure) (giga, worst float64, ok bool) {
 	rates := make([]float64, len(seen))
+	logs := 0.0
 	for i := range seen {
 		rates[i] = seen[i].rateOf(b, m)
 		if !(rates[i] > 0) || math.IsInf(rates[i], 0) {
 			return 0, 0, false
 		}
+		logs += math.Log(rates[i])
 	}
-	giga = digits(stat.GeometricMean(rates, nil), rateDigits, math.Round)
+	giga = digits(math.Exp(logs/float64(len(rates))), rateDigits, math.Round)
 	for _, r := range rates {
 		worst = max(worst, math.Abs(r/giga-1))
 	}
@@ -536,7 +536,7 @@ func (f *fitter) shared(others []kindSamples) *Rate {
 		}
 		if len(rates) > 0 {
 			slices.Sort(rates)
-			middle := stat.Quantile(0.5, stat.Empirical, rates, nil)
+			middle := rates[(len(rates)-1)/2]
 			any.Times[b] = Times{{Giga: digits(middle, rateDigits, math.Round), Work: Bytes}}
 		}
 	}

@@ -7,8 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"gonum.org/v1/gonum/stat"
-
 	"github.com/zinc-compiler/zinc/analysis/coreml"
 	"github.com/zinc-compiler/zinc/frontend/computeplan"
 	"github.com/zinc-compiler/zinc/internal/diag"
@@ -246,7 +244,7 @@ func (c *comparison) estimates() {
 // median returns the middle of ratios, which it sorts a copy of.
 func median(ratios []float64) float64 {
 	sorted := slices.Sorted(slices.Values(ratios))
-	return stat.Quantile(0.5, stat.Empirical, sorted, nil)
+	return sorted[(len(sorted)-1)/2]
 }
 
 // far is how far a ratio is from 1.
