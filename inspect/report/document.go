@@ -101,15 +101,15 @@ var Formats = []Format{
 	{
 		Name: "modelexplorer-place", Doc: "places, as its custom node data",
 		Contents: "engine, CPU or transfer, as custom node data for the graph of `modelexplorer`",
-		Write:    writeModelExplorerData(0),
+		Write:    writePlaces,
 	},
 	{
 		Name: "modelexplorer-time", Doc: "times in microseconds, likewise",
-		Contents: "estimated microseconds, likewise", Write: writeModelExplorerData(1),
+		Contents: "estimated microseconds, likewise", Write: writeTimes,
 	},
 	{
 		Name: "modelexplorer-error", Doc: "errors of tables, likewise",
-		Contents: "the worst error of an operation's lookup table, likewise", Write: writeModelExplorerData(2),
+		Contents: "the worst error of an operation's lookup table, likewise", Write: writeErrors,
 	},
 }
 

@@ -24,13 +24,16 @@ var (
 	pageScript string
 )
 
-var page = template.Must(template.New("report").Funcs(template.FuncMap{
-	"grouped": grouped, "short": micro, "count": short, "bytes": ShortBytes,
-	"share": shareOf, "percent": Percent, "plural": diag.Count,
-	"int64": func(n int) int64 { return int64(n) },
-	"sum":   func(a, b int) int { return a + b },
-	"less":  func(a, b cost.Time) cost.Time { return a - b },
-}).Parse(pageText))
+// newPage parses the template. A program that writes no page does not, and need not contain templates.
+func newPage() *template.Template {
+	return template.Must(template.New("report").Funcs(template.FuncMap{
+		"grouped": grouped, "short": micro, "count": short, "bytes": ShortBytes,
+		"share": shareOf, "percent": Percent, "plural": diag.Count,
+		"int64": func(n int) int64 { return int64(n) },
+		"sum":   func(a, b int) int { return a + b },
+		"less":  func(a, b cost.Time) cost.Time { return a - b },
+	}).Parse(pageText))
+}
 
 // micro writes a time as the page does.
 func micro(t cost.Time) string { return strings.Replace(t.Short(), "us", "µs", 1) }
@@ -220,7 +223,7 @@ func writeHTML(w io.Writer, d *Document) error {
 		p.Stages = e.Stages
 	}
 	var b bytes.Buffer
-	if err := page.Execute(&b, &p); err != nil {
+	if err := newPage().Execute(&b, &p); err != nil {
 		return err
 	}
 	_, err := w.Write(b.Bytes())

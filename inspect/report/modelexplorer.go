@@ -152,23 +152,25 @@ var explorerValues = []struct {
 	}},
 }
 
-// writeModelExplorerData returns the writer of the i-th of explorerValues.
-func writeModelExplorerData(i int) func(w io.Writer, d *Document) error {
-	return func(w io.Writer, d *Document) error {
-		x := &explorerValues[i]
-		out := map[string]explorerData{}
-		for _, f := range d.Report.Each() {
-			data := explorerData{Name: x.name, Results: map[string]explorerResult{}, Gradient: x.gradient}
-			value := x.values(f)
-			for k := range f.Ops {
-				if v := value(&f.Ops[k]); v != nil {
-					data.Results[strconv.Itoa(k)] = *v
-				}
+func writePlaces(w io.Writer, d *Document) error { return writeModelExplorerData(w, d, 0) }
+func writeTimes(w io.Writer, d *Document) error  { return writeModelExplorerData(w, d, 1) }
+func writeErrors(w io.Writer, d *Document) error { return writeModelExplorerData(w, d, 2) }
+
+// writeModelExplorerData writes the i-th of explorerValues.
+func writeModelExplorerData(w io.Writer, d *Document, i int) error {
+	x := &explorerValues[i]
+	out := map[string]explorerData{}
+	for _, f := range d.Report.Each() {
+		data := explorerData{Name: x.name, Results: map[string]explorerResult{}, Gradient: x.gradient}
+		value := x.values(f)
+		for k := range f.Ops {
+			if v := value(&f.Ops[k]); v != nil {
+				data.Results[strconv.Itoa(k)] = *v
 			}
-			out[f.Function] = data
 		}
-		return jsonform.Write(w, out)
+		out[f.Function] = data
 	}
+	return jsonform.Write(w, out)
 }
 
 func exploreOp(o *compile.OpReport, i int) explorerNode {
