@@ -96,12 +96,12 @@ class CompileDocument:
 
 @dataclass(frozen=True, kw_only=True)
 class CheckDocument:
-    """cli.checkResult in docs/json.md."""
+    """check.Result in docs/json.md."""
 
     #: path of the text
     model: str
     #: placements, in the order of the targets
-    targets: tuple[TargetResult, ...] = ()
+    targets: tuple[Target, ...] = ()
     #: Generations compare the smallest chip of each generation; only of all targets
     generations: tuple[Generation, ...] = ()
 
@@ -589,8 +589,8 @@ class Report:
 
 
 @dataclass(frozen=True, kw_only=True)
-class TargetResult:
-    """cli.targetResult in docs/json.md."""
+class Target:
+    """check.Target in docs/json.md."""
 
     #: share of the operations on the engine
     engine_ops_percent: float
@@ -1109,7 +1109,7 @@ class FormTime:
 
 @dataclass(frozen=True, kw_only=True)
 class Suggestion:
-    """cli.suggestion in docs/json.md."""
+    """check.Suggestion in docs/json.md."""
 
     #: first result of the operation
     name: str

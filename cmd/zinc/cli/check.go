@@ -14,15 +14,16 @@ import (
 
 	"github.com/zinc-compiler/zinc/analysis/reported"
 	"github.com/zinc-compiler/zinc/compile"
+	"github.com/zinc-compiler/zinc/frontend"
 	"github.com/zinc-compiler/zinc/inspect/advice"
-	"github.com/zinc-compiler/zinc/inspect/decoder"
+	"github.com/zinc-compiler/zinc/inspect/check"
 	"github.com/zinc-compiler/zinc/inspect/explain"
 	"github.com/zinc-compiler/zinc/inspect/report"
 	"github.com/zinc-compiler/zinc/internal/diag"
 	"github.com/zinc-compiler/zinc/internal/jsonform"
 	"github.com/zinc-compiler/zinc/internal/sarif"
+	"github.com/zinc-compiler/zinc/internal/shellwords"
 	"github.com/zinc-compiler/zinc/ir"
-	"github.com/zinc-compiler/zinc/passes"
 	"github.com/zinc-compiler/zinc/target"
 	"github.com/zinc-compiler/zinc/transform/reduce"
 )
@@ -162,42 +163,6 @@ const (
 	sortTime    = "time"
 )
 
-// checkResult is what `zinc check --json` prints.
-type checkResult struct {
-	Model   string         `json:"model"`   // path of the text
-	Targets []targetResult `json:"targets"` // placements, in the order of the targets
-	// Generations compare the smallest chip of each generation; only of all targets.
-	Generations []report.Generation `json:"generations,omitempty"`
-}
-
-// targetResult is the placement on one target.
-type targetResult struct {
-	*compile.Report
-	EngineOpsPercent  float64 `json:"engine_ops_percent"`  // share of the operations on the engine
-	EngineMACsPercent float64 `json:"engine_macs_percent"` // 100 if there are none
-	// Assumed are the weight files that are missing, with what needs them: their values were assumed.
-	Assumed []string `json:"assumed_weights,omitempty"`
-	// Exceeds says why no container has room for the model, if that is so. The times are then of its tasks in
-	// several containers; there are none if its tasks cannot be lowered.
-	Exceeds    string             `json:"exceeds,omitempty"`
-	Advice     []report.Advice    `json:"advice,omitempty"`     // what to change, the largest saving first
-	Search     *report.Search     `json:"search,omitempty"`     // how changes were looked for
-	CoreML     *report.CoreML     `json:"coreml,omitempty"`     // where Core ML itself would run the operations
-	Failures   []string           `json:"failures,omitempty"`   // of --require-engine and of budgets, as text
-	Violations []report.Violation `json:"violations,omitempty"` // budgets that were exceeded
-	// Explain has an element for each operation that the engine refuses.
-	Explain []suggestion `json:"explain,omitempty"`
-	// Reported are the public reports about Apple's compiler and runtime that apply.
-	Reported []*reported.Finding `json:"reported,omitempty"`
-	// RefusedInRecords counts the operations on the engine in a form that Apple's compiler refused in records.
-	RefusedInRecords int `json:"refused_in_records,omitempty"`
-
-	// Decoder is what a program with states is worth as a language model.
-	Decoder *decoder.Answer `json:"decoder,omitempty"`
-
-	exceeds error // of Exceeds
-}
-
 func (c *checkCommand) run(ctx context.Context, path string) error {
 	c.path = path
 	if is, err := c.container(path); is || err != nil {
@@ -245,7 +210,7 @@ func (c *checkCommand) run(ctx context.Context, path string) error {
 				"for %s", b, flags[i].target, strings.Join(target.Compiled(), ", "))
 		}
 	}
-	var r checkResult
+	var r check.Result
 	var doc *report.Document // of the only target, or of the default among all
 	for i := range flags {
 		t, text, err := c.place(ctx, &flags[i], path, i == 0)
@@ -281,8 +246,8 @@ func (c *checkCommand) run(ctx context.Context, path string) error {
 	var vs []report.Violation
 	var fails []string
 	for _, t := range r.Targets {
-		if t.exceeds != nil {
-			return t.exceeds
+		if t.Err != nil {
+			return t.Err
 		}
 		vs = append(vs, t.Violations...)
 		fails = append(fails, t.Failures[:len(t.Failures)-len(t.Violations)]...)
@@ -295,7 +260,7 @@ func (c *checkCommand) run(ctx context.Context, path string) error {
 }
 
 // generations returns the model on the smallest chip of each generation, of which results has the placements.
-func (c *checkCommand) generations(ctx context.Context, path string, results []targetResult) ([]report.Generation,
+func (c *checkCommand) generations(ctx context.Context, path string, results []check.Target) ([]report.Generation,
 	error) {
 	return report.Generations(ctx, func(t *target.Table) (*compile.Report, error) {
 		for i := range results {
@@ -327,7 +292,7 @@ func (c *checkCommand) generations(ctx context.Context, path string, results []t
 
 // place plans the model for one target. Planning rewrites the program, so each target opens the model again; warnings
 // are printed once.
-func (c *checkCommand) place(ctx context.Context, f *compileFlags, path string, first bool) (targetResult, string,
+func (c *checkCommand) place(ctx context.Context, f *compileFlags, path string, first bool) (check.Target, string,
 	error) {
 	quiet := c.env
 	if !first {
@@ -335,76 +300,44 @@ func (c *checkCommand) place(ctx context.Context, f *compileFlags, path string, 
 	}
 	m, err := f.open(quiet, path)
 	if err != nil {
-		return targetResult{}, "", err
+		return check.Target{}, "", err
 	}
 	defer m.Close()
 	p := c.newProgress(f.progress)
 	defer p.end()
 	o, err := f.options(c.env, m.Path, p)
 	if err != nil {
-		return targetResult{}, "", err
+		return check.Target{}, "", err
 	}
-	plans := c.coreml.forecasts(ctx, m.Program, f)
 	source := m.Program
 	if c.advises() {
 		source = ir.CloneProgram(m.Program)
 	}
-	others := reported.Find(m.Program, reported.Options{
-		FP16:    passes.PrecisionOf(f.precision, m.Program) == passes.PrecisionFP16,
-		Records: o.Target.Whole(),
+	t, err := check.Place(ctx, m, &check.Options{
+		Path:          path,
+		Compile:       o,
+		Open:          func() (*frontend.Model, error) { return f.open(c.silent(), path) },
+		Forecast:      c.coreml.forecasts(ctx, m.Program, f),
+		SourceFlags:   givenFlags(c.flags, sourceFlags),
+		ForecastFlags: givenFlags(c.flags, forecastFlags),
+		Tables:        c.json,
+		Places:        c.sarif,
+		Whole:         c.budgets.compiles() != "" || c.reports.list != nil,
+		Fits:          c.budgets.compiles() != "",
 	})
-	var states *decoder.Source
-	var placed *[]*compile.Function
-	ranged := slices.ContainsFunc(m.Program.Funcs, func(f *ir.Func) bool { return len(f.Flex.Ranges) > 0 })
-	if decoder.Has(m.Program) && o.Target.Whole() && !c.sarif {
-		states, placed = decoder.Of(m.Program, o.Func), new([]*compile.Function)
-	}
-	rep, err := c.report(ctx, m.Program, o, placed)
-	exceeds := err
-	if compile.Exceeds(err) && c.budgets.compiles() == "" {
-		err = nil
-		if rep == nil {
-			rep, err = c.plan(ctx, f, path, o)
-		}
-	}
 	if err != nil {
-		return targetResult{}, "", err
+		return check.Target{}, "", err
 	}
-	t := targetResult{
-		Report:            rep,
-		EngineOpsPercent:  report.Percent(int64(rep.EngineOps), int64(rep.CPUOps)),
-		EngineMACsPercent: report.Percent(rep.EngineMACs, rep.CPUMACs),
-	}
-	if t.CoreML = report.NewCoreML(plans, rep); t.CoreML != nil {
-		t.CoreML.Command = shellLine(append([]string{"zinc", "check", path, "--as", asCoreML},
-			givenFlags(c.flags, forecastFlags)...))
-	}
-	if exceeds != nil {
-		t.Exceeds, t.exceeds = exceeds.Error(), exceeds
-	}
-	if states != nil && rep.Estimate != nil {
-		fs, reports := *placed, slices.Clone(rep.Each())
-		if ranged && len(o.Shapes) == 0 && c.budgets.compiles() == "" {
-			if err := c.lengths(ctx, f, path, o, &fs, &reports); err != nil {
-				return targetResult{}, "", err
-			}
-		}
-		t.Decoder = states.Answer(fs, reports, rep, o.Target)
-	}
-	for _, f := range m.Missing {
-		t.Assumed = append(t.Assumed, f.String())
-	}
-	rep.Timings = nil // not a fact about the model
-	t.Reported, t.RefusedInRecords = reported.OnEngine(others, rep)
+	rep := t.Report
 	if c.advises() && rep.Estimate != nil {
 		found, err := c.advise(ctx, f, source, rep, o)
 		if err != nil {
-			return targetResult{}, "", err
+			return check.Target{}, "", err
 		}
 		t.Advice, t.Search = found.Advice, found.Search
 		if c.apply != "" {
 			if err := c.write(ctx, found); err != nil {
-				return targetResult{}, "", err
+				return check.Target{}, "", err
 			}
 		}
 	}
@@ -413,57 +346,19 @@ func (c *checkCommand) place(ctx context.Context, f *compileFlags, path string, 
 		t.Failures = append(t.Failures, fmt.Sprintf("%s on the CPU for %s; --require-engine allows none",
 			diag.Count(n, "operation runs", "operations run"), rep.Target))
 	}
-	t.Explain = newExplains(path, c.flags, rep).list(rep)
 	ran, err := c.budgets.run(ctx, f, c.env, path)
 	if err != nil {
-		return targetResult{}, "", err
+		return check.Target{}, "", err
 	}
 	judged, err := c.budgets.judge(ctx, f, c.env, rep)
 	if err != nil {
-		return targetResult{}, "", err
+		return check.Target{}, "", err
 	}
 	t.Violations = append(judged, ran...)
 	for i := range t.Violations {
 		t.Failures = append(t.Failures, t.Violations[i].String())
 	}
 	return t, m.Path, nil
-}
-
-// report places the program and estimates it where zinc writes programs for the target. It compiles it if a budget or a
-// report requires a compilation. placed, if it is not nil, is set to the functions as they were placed.
-func (c *checkCommand) report(ctx context.Context, p *ir.Program, o compile.Options,
-	placed *[]*compile.Function) (*compile.Report, error) {
-	var r *compile.Report
-	var to compile.Sink
-	switch whole := c.budgets.compiles() != "" || c.reports.list != nil; {
-	case o.Target.TD == 0, !whole && c.sarif:
-		to.Plan = compile.To(&r)
-	case whole:
-		to.Report = compile.To(&r)
-	default:
-		to.Estimate = compile.To(&r)
-	}
-	if placed != nil {
-		to.Placed = compile.To(placed)
-	}
-	err := compile.Compile(ctx, p, o, to)
-	if r != nil && to.Estimate != nil && c.json {
-		r.FindTables()
-	}
-	return r, err
-}
-
-// plan places a model that no container has room for. It opens the model again, since placing rewrites the program.
-func (c *checkCommand) plan(ctx context.Context, f *compileFlags, path string, o compile.Options) (*compile.Report,
-	error) {
-	m, err := f.open(c.silent(), path)
-	if err != nil {
-		return nil, err
-	}
-	defer m.Close()
-	var r *compile.Report
-	err = compile.Compile(ctx, m.Program, o, compile.Sink{Plan: compile.To(&r)})
-	return r, err
 }
 
 // checkSearch checks the flags of the search for changes.
@@ -494,7 +389,7 @@ func (c *checkCommand) advise(ctx context.Context, f *compileFlags, p *ir.Progra
 	}
 	for i := range found.Advice {
 		a := &found.Advice[i]
-		words := append([]string{"zinc", "check", c.path}, newExplains(c.path, c.flags, rep).flags...)
+		words := append([]string{"zinc", "check", c.path}, newExplains(c.path, c.flags, rep).Flags...)
 		switch {
 		case a.Precision != "":
 			words = withFlag(words, "--precision", a.Precision)
@@ -503,7 +398,7 @@ func (c *checkCommand) advise(ctx context.Context, f *compileFlags, p *ir.Progra
 		default:
 			words = append(words, "--apply", a.Recipe, "-o", "FOLDER")
 		}
-		a.Command = shellLine(words)
+		a.Command = shellwords.Join(words)
 	}
 	return found, nil
 }
@@ -536,7 +431,7 @@ func (c *checkCommand) write(ctx context.Context, found *advice.Found) error {
 	return err
 }
 
-func (c *checkCommand) print(r *checkResult) error {
+func (c *checkCommand) print(r *check.Result) error {
 	switch {
 	case c.json:
 		return jsonform.Document(c.env.out, r)
@@ -560,12 +455,12 @@ func (c *checkCommand) print(r *checkResult) error {
 }
 
 // text prints the answer, or every operation.
-func (c *checkCommand) text(w io.Writer, r *checkResult, t *targetResult) error {
+func (c *checkCommand) text(w io.Writer, r *check.Result, t *check.Target) error {
 	if c.all || c.cpu {
-		return t.text(w, r.Model, c.cpu, c.sort)
+		return targetText{t}.text(w, r.Model, c.cpu, c.sort)
 	}
-	all := append([]string{"zinc", "check", c.path}, newExplains(c.path, c.flags, t.Report).flags...)
-	if err := report.WriteAnswer(w, c.document(r.Model, t), shellLine(append(all, "--all"))); err != nil {
+	all := append([]string{"zinc", "check", c.path}, newExplains(c.path, c.flags, t.Report).Flags...)
+	if err := report.WriteAnswer(w, c.document(r.Model, t), shellwords.Join(append(all, "--all"))); err != nil {
 		return err
 	}
 	if t.Decoder != nil {
@@ -583,7 +478,7 @@ func (c *checkCommand) text(w io.Writer, r *checkResult, t *targetResult) error 
 }
 
 // sarifRuns returns one run per target, with one finding per operation on the CPU.
-func (c *checkCommand) sarifRuns(r *checkResult) []sarif.Run {
+func (c *checkCommand) sarifRuns(r *check.Result) []sarif.Run {
 	var runs []sarif.Run
 	level := sarif.Note
 	if c.requireEngine {
@@ -596,7 +491,7 @@ func (c *checkCommand) sarifRuns(r *checkResult) []sarif.Run {
 }
 
 // document returns the input of reports: the placement on one target.
-func (c *checkCommand) document(model string, t *targetResult) *report.Document {
+func (c *checkCommand) document(model string, t *check.Target) *report.Document {
 	return &report.Document{
 		Model:      model,
 		Report:     t.Report,
@@ -606,6 +501,6 @@ func (c *checkCommand) document(model string, t *targetResult) *report.Document 
 		Search:     t.Search,
 		CoreML:     t.CoreML,
 		Refused:    t.RefusedInRecords,
-		Explain:    newExplains(c.path, c.flags, t.Report).command,
+		Explain:    newExplains(c.path, c.flags, t.Report).Command,
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/zinc-compiler/zinc/inspect/report"
 	"github.com/zinc-compiler/zinc/internal/jsonform"
 	"github.com/zinc-compiler/zinc/internal/regularfile"
+	"github.com/zinc-compiler/zinc/internal/shellwords"
 	"github.com/zinc-compiler/zinc/ir"
 )
 
@@ -110,7 +111,7 @@ func (c *checkCommand) forecast(ctx context.Context, path string) error {
 			if i > 0 {
 				fmt.Fprintln(w)
 			}
-			write := func() error { return p.WriteText(w, model, shellLine(append(words, "--all"))) }
+			write := func() error { return p.WriteText(w, model, shellwords.Join(append(words, "--all"))) }
 			if c.all || c.cpu {
 				write = func() error { return p.WriteTable(w, model, !c.all, c.sort == sortTime) }
 			}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/zinc-compiler/zinc/inspect/check"
 	"github.com/zinc-compiler/zinc/internal/shareddir"
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/lower"
@@ -16,14 +17,14 @@ import (
 )
 
 // checkModel runs `zinc check --json` and returns its decoded output.
-func checkModel(t *testing.T, path string, args ...string) checkResult {
+func checkModel(t *testing.T, path string, args ...string) check.Result {
 	t.Helper()
 	args = append([]string{"check", path, "--json"}, args...)
 	s, out, errs := call(t, args...)
 	if s != statusOK {
 		t.Fatalf("zinc %s: status %d\n%s", strings.Join(args, " "), s, errs)
 	}
-	var r checkResult
+	var r check.Result
 	if err := json.Unmarshal([]byte(out), &r); err != nil {
 		t.Fatal(err)
 	}
@@ -38,7 +39,7 @@ var general = []string{
 
 // explained checks that every operation on the CPU has a rule, a value and a limit, that the rule is documented for its
 // lowering rule, and that every dispatch after the first names what separates it from the previous one.
-func explained(t *testing.T, r *targetResult) {
+func explained(t *testing.T, r *check.Target) {
 	t.Helper()
 	held := map[string][]string{}
 	for _, rule := range lower.Rules {
@@ -80,7 +81,7 @@ func explained(t *testing.T, r *targetResult) {
 	}
 }
 
-func count(r *targetResult, op, rule string) int {
+func count(r *check.Target, op, rule string) int {
 	n := 0
 	for _, o := range r.Ops {
 		if o.Op == op && o.Refusal != nil && o.Refusal.Rule == rule {

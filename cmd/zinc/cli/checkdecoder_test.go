@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/zinc-compiler/zinc/inspect/check"
 	"github.com/zinc-compiler/zinc/internal/testmodel"
 )
 
@@ -19,7 +20,7 @@ func llama(layers int, queries ...int) testmodel.Decoder {
 }
 
 // checkDecoder checks a decoder without weights.
-func checkDecoder(t *testing.T, d testmodel.Decoder, want int, args ...string) *targetResult {
+func checkDecoder(t *testing.T, d testmodel.Decoder, want int, args ...string) *check.Target {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "model.mil")
 	put(t, path, []byte(d.Text()))
@@ -27,7 +28,7 @@ func checkDecoder(t *testing.T, d testmodel.Decoder, want int, args ...string) *
 	if status != want {
 		t.Fatalf("status %d, want %d: %s", status, want, errs)
 	}
-	var r checkResult
+	var r check.Result
 	if err := json.Unmarshal([]byte(out), &r); err != nil {
 		t.Fatal(err)
 	}

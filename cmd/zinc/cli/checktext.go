@@ -10,15 +10,19 @@ import (
 
 	"github.com/zinc-compiler/zinc/analysis/reported"
 	"github.com/zinc-compiler/zinc/compile"
+	"github.com/zinc-compiler/zinc/inspect/check"
 	"github.com/zinc-compiler/zinc/inspect/report"
 	"github.com/zinc-compiler/zinc/internal/diag"
 	"github.com/zinc-compiler/zinc/ir"
 )
 
+// targetText writes the placement on one target as text.
+type targetText struct{ *check.Target }
+
 // text writes the placement on one target: the shares, each operation, or each on the CPU, the
 // dispatches, the rewrites, the compressed constants.
-func (t *targetResult) text(w io.Writer, model string, cpu bool, order string) error {
-	fmt.Fprintf(w, "%s, function %s, target %s, precision %s\n", model, t.Function, t.Target, t.Precision)
+func (t targetText) text(w io.Writer, model string, cpu bool, order string) error {
+	fmt.Fprintf(w, "%s, function %s, target %s, precision %s\n", model, t.Function, t.Report.Target, t.Precision)
 	fmt.Fprintf(w, "engine: %d of %d operations, %.4g %%; ", t.EngineOps, t.EngineOps+t.CPUOps, t.EngineOpsPercent)
 	if macs := t.EngineMACs + t.CPUMACs; macs > 0 {
 		fmt.Fprintf(w, "%d of %d multiply-accumulates, %.4g %%\n", t.EngineMACs, macs, t.EngineMACsPercent)
@@ -57,7 +61,7 @@ func (t *targetResult) text(w io.Writer, model string, cpu bool, order string) e
 }
 
 // table writes a line for each operation, or for each on the CPU.
-func (t *targetResult) table(w io.Writer, cpu bool, order string) error {
+func (t targetText) table(w io.Writer, cpu bool, order string) error {
 	ops := slices.Clone(t.Ops)
 	if cpu {
 		ops = slices.DeleteFunc(ops, func(o compile.OpReport) bool { return o.Unit != ir.CPU.String() })
@@ -93,7 +97,7 @@ func (t *targetResult) table(w io.Writer, cpu bool, order string) error {
 	return nil
 }
 
-func (t *targetResult) dispatchText(w io.Writer) {
+func (t targetText) dispatchText(w io.Writer) {
 	fmt.Fprintf(w, "\n%s, %s on the CPU\n", diag.Count(t.Dispatches, "dispatch", "dispatches"),
 		diag.Count(t.CPUCalls, "call", "calls"))
 	for i, d := range t.DispatchList {
@@ -112,7 +116,7 @@ func (t *targetResult) dispatchText(w io.Writer) {
 
 // rewriteText prints the operations on the CPU, grouped by rule and operation: the count, the
 // rewrite if one is known, and the command that explains the first.
-func (t *targetResult) rewriteText(w io.Writer) {
+func (t targetText) rewriteText(w io.Writer) {
 	type group struct{ rule, op, verdict, text string }
 	type members struct {
 		count   int

@@ -112,7 +112,7 @@ func (c *compileCommand) judge(ctx context.Context, m *frontend.Model, r *compil
 		CoreML:     report.NewCoreML(c.plans, r.Report),
 	}
 	if c.flags != nil {
-		c.doc.Explain = newExplains(c.path, c.flags, r.Report).command
+		c.doc.Explain = newExplains(c.path, c.flags, r.Report).Command
 	}
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"github.com/zinc-compiler/zinc/analysis/coreml"
 	"github.com/zinc-compiler/zinc/analysis/prove"
 	"github.com/zinc-compiler/zinc/cmd/zinc/opref"
+	"github.com/zinc-compiler/zinc/inspect/check"
 	"github.com/zinc-compiler/zinc/inspect/compare"
 	"github.com/zinc-compiler/zinc/inspect/explain"
 	"github.com/zinc-compiler/zinc/inspect/plandiff"
@@ -25,7 +26,7 @@ type JSONShape struct {
 // whose keys are the parts of a file.
 var JSONShapes = []JSONShape{
 	{"zinc MODEL --json", "What was compiled, and the estimates.", report.Document{}},
-	{"zinc check MODEL --json", "The placement on each target.", checkResult{}},
+	{"zinc check MODEL --json", "The placement on each target.", check.Result{}},
 	{"zinc check FILE.hwx --json", "What a compiled container takes, from its own tasks.", report.Container{}},
 	{"zinc check MODEL --as coreml --json", "Where Core ML itself is forecast to run the operations.",
 		coreml.Document{}},

@@ -28,6 +28,7 @@ import (
 	"github.com/zinc-compiler/zinc/internal/jsonform"
 	"github.com/zinc-compiler/zinc/internal/npy"
 	"github.com/zinc-compiler/zinc/internal/sarif"
+	"github.com/zinc-compiler/zinc/internal/shellwords"
 	"github.com/zinc-compiler/zinc/internal/values"
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/passes"
@@ -213,7 +214,7 @@ func (c *lintCommand) run(ctx context.Context, path string) error {
 					All:     c.all,
 					AllFlag: "--all",
 					Flags:   givenFlags(c.flags, sourceFlags),
-					Join:    shellLine,
+					Join:    shellwords.Join,
 				})
 			}); err != nil {
 				break

@@ -1,4 +1,4 @@
-package cli
+package check
 
 import (
 	"context"
@@ -11,27 +11,27 @@ import (
 
 // lengths estimates a function whose number of tokens is a range with the least and the most of them, and adds what it
 // was placed as and its reports. A length that does not compile is left out.
-func (c *checkCommand) lengths(ctx context.Context, f *compileFlags, path string, o compile.Options,
-	placed *[]*compile.Function, reports *[]*compile.Report) error {
+func (o *Options) lengths(ctx context.Context, placed *[]*compile.Function, reports *[]*compile.Report) error {
+	on := o.Compile
 	for _, most := range []bool{false, true} {
-		m, err := f.open(c.silent(), path)
+		m, err := o.Open()
 		if err != nil {
 			return err
 		}
 		defer m.Close()
 		p := m.Program
-		i := slices.IndexFunc(p.Funcs, func(f *ir.Func) bool { return o.Func == "" || f.Name == o.Func })
-		if i < 0 || len(p.Funcs) > 1 && o.Func == "" {
+		i := slices.IndexFunc(p.Funcs, func(f *ir.Func) bool { return on.Func == "" || f.Name == on.Func })
+		if i < 0 || len(p.Funcs) > 1 && on.Func == "" {
 			return nil
 		}
 		shapes := lengthOf(p.Funcs[i], most)
 		if shapes == nil {
 			continue
 		}
-		o.Shapes, o.Progress = []map[string][]int64{shapes}, nil
+		on.Shapes, on.Progress = []map[string][]int64{shapes}, nil
 		var fs []*compile.Function
 		var r *compile.Report
-		err = compile.Compile(ctx, p, o, compile.Sink{Placed: compile.To(&fs), Estimate: compile.To(&r)})
+		err = compile.Compile(ctx, p, on, compile.Sink{Placed: compile.To(&fs), Estimate: compile.To(&r)})
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
