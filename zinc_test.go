@@ -518,7 +518,8 @@ func TestOptionsCoverTheCompilers(t *testing.T) {
 		"SplitKernel": "OneSection", "InputName": "the model's own", "Observe": "a callback", "Progress": "a callback",
 		"PrintAfter": "printing", "PrintChanged": "printing",
 		"VerifyEach": "checking", "Log": "printing", "Provenance": "DebugDB",
-		"Memory": "a memory of the same answers", "Until": "no pair", "TextFirst": "of --emit=anec, which writes no pair",
+		"Memory": "a memory of the same answers", "Until": "no pair",
+		"TextFirst": "of --emit=anec, which writes no pair",
 	}
 	for _, f := range reflect.VisibleFields(reflect.TypeFor[compile.Options]()) {
 		if _, ok := mine.FieldByName(f.Name); !ok && other[f.Name] == "" {

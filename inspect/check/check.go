@@ -96,7 +96,8 @@ func Place(ctx context.Context, m *frontend.Model, o *Options) (Target, error) {
 		EngineMACsPercent: report.Percent(rep.EngineMACs, rep.CPUMACs),
 	}
 	if t.CoreML = report.NewCoreML(o.Forecast, rep); t.CoreML != nil {
-		t.CoreML.Command = shellwords.Join(append([]string{"zinc", "check", o.Path, "--as", "coreml"}, o.ForecastFlags...))
+		t.CoreML.Command = shellwords.Join(append([]string{"zinc", "check", o.Path, "--as", "coreml"},
+			o.ForecastFlags...))
 	}
 	if exceeds != nil {
 		t.Exceeds, t.Err = exceeds.Error(), exceeds
