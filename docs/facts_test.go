@@ -104,6 +104,120 @@ func proofs(f *facts.Fact, named map[string][]string) []string {
 	return tests
 }
 
+// statements are the statements of the chapters line by line.
+const statements = "testdata/rows.tsv"
+
+// A statement is a line of the file: what the chapter says in a place, what zinc makes of it, and the fact that shows
+// it, or the row of deviations.md that says what is otherwise.
+type statement struct{ chapter, place, what, status, by string }
+
+// statuses are what zinc makes of a statement: it is in the flow of a command, simplified, or otherwise.
+var statuses = []string{"flow", "simplified", "contradicting"}
+
+func readStatements() ([]statement, error) {
+	b, err := os.ReadFile(filepath.FromSlash(statements))
+	if err != nil {
+		return nil, err
+	}
+	var out []statement
+	for n, line := range strings.Split(strings.TrimSuffix(string(b), "\n"), "\n") {
+		f := strings.Split(line, "\t")
+		if len(f) != 5 || !slices.Contains(statuses, f[3]) {
+			return nil, fmt.Errorf("%s:%d: want chapter, place, statement, status and fact or row", statements, n+1)
+		}
+		out = append(out, statement{f[0], f[1], f[2], f[3], f[4]})
+	}
+	return out, nil
+}
+
+// writeStatements writes how many statements of each chapter have each status.
+func writeStatements(w *bytes.Buffer) {
+	list, err := readStatements()
+	if err != nil {
+		fmt.Fprintln(w, err)
+		return
+	}
+	count := func(chapter, status string) (n int) {
+		for _, s := range list {
+			if (chapter == "all" || s.chapter == chapter) && (status == "" || s.status == status) {
+				n++
+			}
+		}
+		return n
+	}
+	fmt.Fprintf(w, "\nLine by line the chapters make %d statements ([rows.tsv](%s)). Each is in the flow of a\n"+
+		"command, or deviations.md says in what zinc is simpler or does otherwise:\n\n", len(list), statements)
+	head(w, "chapter", "statements", "flow", "simplified", "contradicting")
+	for _, c := range []string{"2", "23", "27", "29", "30", "all"} {
+		cells := []string{c, strconv.Itoa(count(c, ""))}
+		for _, s := range statuses {
+			cells = append(cells, strconv.Itoa(count(c, s)))
+		}
+		row(w, cells...)
+	}
+}
+
+// TestStatementsAreShownOrAdmitted checks that each statement of the chapters is shown by a fact, or has a row in
+// deviations.md, and prints how many there are of each status.
+func TestStatementsAreShownOrAdmitted(t *testing.T) {
+	list, err := readStatements()
+	if err != nil {
+		t.Fatal(err)
+	}
+	known, err := readFacts()
+	if err != nil {
+		t.Fatal(err)
+	}
+	deviations, err := os.ReadFile("deviations.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	count := map[string]int{}
+	for _, s := range list {
+		count[s.status]++
+		shown := slices.ContainsFunc(known, func(f *facts.Fact) bool {
+			return f.What == s.by && strconv.Itoa(f.Chapter) == s.chapter && f.Command != ""
+		})
+		switch admitted := bytes.Contains(deviations, []byte("\n| "+s.by+" | ")); {
+		case s.status == "flow" && !shown:
+			t.Errorf("chapter %s, %s, %q: no fact of the chapter is %q", s.chapter, s.place, s.what, s.by)
+		case s.status != "flow" && !admitted:
+			t.Errorf("chapter %s, %s, %q: deviations.md has no row %q", s.chapter, s.place, s.what, s.by)
+		}
+	}
+	t.Logf("%d statements: %v", len(list), count)
+}
+
+// TestStatementsAreThoseOfTheAudit compares the statements with the tables of the audit.
+func TestStatementsAreThoseOfTheAudit(t *testing.T) {
+	b, err := os.ReadFile(filepath.Join(shareddir.Find(t), "audit", "chapters.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, _, _ := strings.Cut(string(b), "\n## 3.")
+	var want []string
+	for _, part := range strings.Split(text, "\n### Chapter ")[1:] {
+		chapter, rest, _ := strings.Cut(part, "\n")
+		for _, line := range strings.Split(rest, "\n") {
+			cells := strings.Split(line, "|")
+			if len(cells) > 6 && !strings.HasPrefix(line, "|-") && !strings.HasPrefix(line, "| section") {
+				want = append(want, chapter+"\t"+strings.TrimSpace(cells[1])+"\t"+strings.TrimSpace(cells[2]))
+			}
+		}
+	}
+	list, err := readStatements()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, s := range list {
+		got = append(got, s.chapter+"\t"+s.place+"\t"+s.what)
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("%s has %d statements, the audit %d, or others", statements, len(got), len(want))
+	}
+}
+
 func writeFacts(w *bytes.Buffer) {
 	list, err := readFacts()
 	if err != nil {
@@ -125,6 +239,7 @@ func writeFacts(w *bytes.Buffer) {
 		}
 	}
 	fmt.Fprintf(w, "%d facts; zinc does otherwise in %d of them. %d mutants.\n", len(list), differ, mutants)
+	writeStatements(w)
 	chapter := 0
 	for _, f := range list {
 		if f.Chapter != chapter {
@@ -190,9 +305,16 @@ func TestFactsAreShownAndProved(t *testing.T) {
 			}
 		}
 	}
+	lines, err := readStatements()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range lines {
+		named[s.by] = true
+	}
 	for _, m := range deviation.FindAllSubmatch(deviations, -1) {
 		if !named[string(m[1])] {
-			t.Errorf("deviations.md has the row %q, which no fact names", m[1])
+			t.Errorf("deviations.md has the row %q, which no fact and no statement names", m[1])
 		}
 	}
 	for chapter, kinds := range numbers {

@@ -36,6 +36,7 @@ func (b *boot) applied(reg uint64, v uint32) error {
 	case PropTrace:
 		b.settings.telemetry = v == TraceAll
 	case PropDSID:
+		b.printf("Dsid (%d) Event (0x%x)", v, prefetchDone)
 		b.note(&protocol.Rows[protocol.IDPrefetchEvent], unboundHeader, uint64(v), prefetchDone)
 	case PropSecure:
 		return b.secure(v)
