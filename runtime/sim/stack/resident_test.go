@@ -2,6 +2,7 @@ package stack_test
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/zinc-compiler/zinc/compile"
@@ -117,11 +118,35 @@ func TestStepsWithResidentValuesAreTriggers(t *testing.T) {
 				t.Errorf("step %d: other values than a call's", step)
 			}
 		}
+		if saved := m.Spent().Chained(); (saved > 0) == noChaining {
+			t.Errorf("no chaining %v: the last step saved %v us", noChaining, saved)
+		}
 		if kept, err := m.Kept(t.Context(), in[1].Name); err != nil || !kept.Equal(a) {
 			t.Errorf("the value after the last step: %v", err)
 		}
 		if _, err := m.Kept(t.Context(), in[0].Name); err == nil {
 			t.Error("an input that is not bound has a value")
+		}
+		counted := len(events.Events)
+		// While a secure tenant owns the engine, no step of another client runs.
+		tenant, err := s.NewProber(p.Container, "prober", "", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		inputs := map[string]interp.Tensor{in[0].Name: fill(1)}
+		for _, c := range []string{"SECURE_MODE_START", "SECURE_MODE_STOP"} {
+			if _, err := tenant.Send(command(c)); err != nil {
+				t.Fatal(err)
+			}
+			_, err := m.Run(t.Context(), inputs)
+			refused := err != nil && strings.Contains(err.Error(), "secure tenant")
+			if refused != (c == "SECURE_MODE_START") {
+				t.Errorf("a step after %s: %v", c, err)
+			}
+		}
+		events.Events = events.Events[:counted]
+		if err := tenant.Close(); err != nil {
+			t.Error(err)
 		}
 		// The first step is a call. One request is installed, and another after power off. The value that the host sets
 		// goes to the buffer that the next step reads.
@@ -133,9 +158,6 @@ func TestStepsWithResidentValuesAreTriggers(t *testing.T) {
 			posted(events, "PROCEDURE_CALL_TRIGGER_CACHE_REQUEST")}
 		if !slices.Equal(n, want) {
 			t.Errorf("%d calls, %d installs, %d triggers, want %v", n[0], n[1], n[2], want)
-		}
-		if saved := m.Spent().Chained(); (saved > 0) == noChaining {
-			t.Errorf("no chaining %v: the last step saved %v us", noChaining, saved)
 		}
 		if err := m.Close(); err != nil {
 			t.Error(err)

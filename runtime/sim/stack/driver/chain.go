@@ -177,6 +177,9 @@ func same(a, b []byte) bool { return len(a) == len(b) && len(a) > 0 && &a[0] == 
 
 // alive reports whether a chain can be used; the gate is held.
 func (x *chain) alive() (Return, error) {
+	if err := x.client.d.hw.tenantOnly(x.inst.client); err != nil {
+		return Busy, err
+	}
 	if x.gone.Load() || x.inst.gone.Load() || !x.inst.prepared.Load() {
 		return NotFound, fmt.Errorf("driver: the chain's program is no longer prepared")
 	}
@@ -409,6 +412,7 @@ func (h *hardware) trigger(x *chain, given [][]byte, stamp uint64, bell uint32, 
 		h.recover(errReset)
 	}
 	h.d.stage(cost.Completion)
+	h.rest()
 	return Success, nil
 }
 

@@ -270,15 +270,28 @@ func (h *hardware) run(k *call) Return {
 	if err == nil {
 		h.d.stage(cost.Completion)
 	}
-	if h.served.gating && h.d.gate.idle() {
-		h.sleep()
-	}
+	h.rest()
 	k.cause = err
 	k.client.debugWork(k, r)
 	if err != nil {
 		failed = fmt.Errorf("%w: %w", r, err)
 	}
 	return r
+}
+
+// tenantOnly returns an error if a secure tenant owns the engine and the client is another.
+func (h *hardware) tenantOnly(c *client) error {
+	if h.served.secure && h.served.tenant != c.id {
+		return errors.New("driver: the secure tenant owns the engine")
+	}
+	return nil
+}
+
+// rest powers the device off after a request if nothing waits and the power gate is dynamic.
+func (h *hardware) rest() {
+	if h.served.gating && h.d.gate.idle() {
+		h.sleep()
+	}
 }
 
 // errPreempted reports a call that was aborted for a more urgent one. It goes back to the gate and is posted again.
@@ -288,8 +301,8 @@ func (h *hardware) dispatch(k *call) (Return, error) {
 	switch {
 	case h.d.clock.Now() > k.deadline:
 		return Timeout, fmt.Errorf("driver: the request's deadline passed while it waited")
-	case h.served.secure && h.served.tenant != k.client.id:
-		return Busy, fmt.Errorf("driver: the secure tenant owns the engine")
+	case h.tenantOnly(k.client) != nil:
+		return Busy, h.tenantOnly(k.client)
 	case !k.inst.prepared.Load():
 		return Aborted, fmt.Errorf("driver: token %#x was unprepared while the request waited", k.req.token)
 	case k.client.token.Load() == 0:
