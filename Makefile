@@ -45,7 +45,7 @@ STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.7.0
 EXAMPLE     := examples/digits
 
 .PHONY: help build man test test-short test-long platforms conformance conformance-engine corpus random nightly
-.PHONY: scaling exhaustive fact-mutants mutants operation pass bench performance browser-test picture demo
+.PHONY: scaling exhaustive fact-mutants mutants operation pass bench performance web browser-test picture demo
 .PHONY: wheel python-test release-files snapshot
 .PHONY: lint style literals gofmt vet staticcheck fuzz-smoke fuzz-table hostile ci clean
 
@@ -149,7 +149,10 @@ performance: build ## measure large models against cp; write docs/performance.md
 scaling: build ## print how time and memory of each command grow with a model (SCALEARGS='-only diff')
 	$(GO) run ./.ci/perf -scaling -zinc bin/zinc $(SCALEARGS)
 
-browser-test: ## open the explorer in headless Chromium, which it installs where it can
+web: ## write the page that runs zinc in a browser to dist/web, and print the sizes of its programs
+	@GO=$(GO) inspect/web/build $(OUT)/web
+
+browser-test: web ## open the explorer and the page in headless Chromium, which it installs where it can
 	@inspect/explore/browsertest/run
 
 wheel: ## write the Python wheels of six platforms and the source distribution to dist/python

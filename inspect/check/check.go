@@ -115,6 +115,9 @@ func Place(ctx context.Context, m *frontend.Model, o *Options) (Target, error) {
 		t.Assumed = append(t.Assumed, f.String())
 	}
 	rep.Timings = nil // not a fact about the model
+	for _, f := range rep.Functions {
+		f.Timings = nil
+	}
 	t.Reported, t.RefusedInRecords = reported.OnEngine(others, rep)
 	t.Explain = NewExplains(o.Path, o.SourceFlags, rep).list(rep)
 	return t, nil

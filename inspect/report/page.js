@@ -2,7 +2,8 @@
 // Draws a report: a map of time, a timeline, a map of the graph, a table. All of them show the operations of
 // data.ops by their index; choosing one marks it everywhere.
 
-const data = JSON.parse(document.getElementById("data").textContent);
+const source = document.getElementById("data"); // out of the document once another report is in its place
+const data = JSON.parse(source.textContent);
 const ops = data.ops;
 const byId = (id) => document.getElementById(id);
 const NS = "http://www.w3.org/2000/svg";
@@ -454,11 +455,14 @@ for (const b of document.querySelectorAll("[data-kind]")) {
   });
 }
 byId("close").addEventListener("click", () => choose(-1));
-addEventListener("keydown", (e) => { if (e.key === "Escape") choose(-1); });
+addEventListener("keydown", (e) => { if (e.key === "Escape" && source.isConnected) choose(-1); });
 
 function draw() { drawMap(); drawLine(); drawNet(); if (chosen >= 0) choose(chosen, "graph"); }
 let width = 0;
-new ResizeObserver(() => { if (width !== (width = innerWidth)) draw(); }).observe(document.body);
+new ResizeObserver((_, observer) => {
+  if (!source.isConnected) observer.disconnect();
+  else if (width !== (width = innerWidth)) draw();
+}).observe(document.body);
 width = innerWidth;
 fill();
 draw();

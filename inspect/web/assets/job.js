@@ -1,0 +1,39 @@
+// zinc's programs, and commands that run in workers.
+
+// installed resolves when the service worker has kept every file of the page, or there can be none.
+export const installed = navigator.serviceWorker
+  ? navigator.serviceWorker.register("sw.js").then(() => navigator.serviceWorker.ready).catch(() => null)
+  : Promise.resolve(null);
+
+// load compiles a program, kept or fetched. A server may have decompressed it, so its first bytes decide.
+async function load(name) {
+  const response = (await globalThis.caches?.match(name)) ?? (await fetch(name));
+  if (!response.ok) throw new Error(`${name}: ${response.status} ${response.statusText}`);
+  const bytes = await response.arrayBuffer();
+  const packed = new Uint8Array(bytes, 0, 1)[0] === 0x1f;
+  const body = packed ? new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip")) : bytes;
+  return WebAssembly.compileStreaming(new Response(body, { headers: { "Content-Type": "application/wasm" } }));
+}
+
+// The first program says what a call takes and where operations run; it is a fraction of the whole command.
+export const first = load("first.wasm.gz");
+export const whole = first.then(() => installed).then(() => load("zinc.wasm.gz"));
+
+// A worker from a blob is bound by the page's own policy, which one from a file is not.
+const source = fetch("worker.js").then((r) => r.blob()).then((b) => URL.createObjectURL(b));
+
+// run runs a command on files and returns {status, out, err, files}; said gets what it says meanwhile. Aborting the
+// signal ends it.
+export async function run(program, args, files, { said, signal } = {}) {
+  const worker = new Worker(await source);
+  try {
+    return await new Promise(async (done, fail) => {
+      signal?.addEventListener("abort", () => fail(signal.reason));
+      worker.onerror = (e) => fail(new Error(e.message));
+      worker.onmessage = ({ data }) => (data.said === undefined ? done(data) : said?.(data.said));
+      worker.postMessage({ module: await program, args, files });
+    });
+  } finally {
+    worker.terminate();
+  }
+}
