@@ -35,9 +35,11 @@ func TestFactsOfLaterEngines(t *testing.T) {
 		}
 		facts++
 		x, w, bias, want := hexes(t, f[1]), hexes(t, f[2]), hexes(t, f[3]), hexes(t, f[4])
-		for by, got := range fact(t, x, w, bias[0]) {
-			if got != want[0] {
-				t.Errorf("%s, %s: %v (%x), want %v (%x)", f[0], by, got, got, want[0], want[0])
+		for _, on := range []*target.Table{target.H13, target.H16, target.H18} {
+			for by, got := range fact(t, on, x, w, bias[0]) {
+				if got != want[0] {
+					t.Errorf("%s, %s of %s: %v (%x), want %v (%x)", f[0], by, on.Name, got, got, want[0], want[0])
+				}
 			}
 		}
 	}
@@ -59,25 +61,30 @@ func hexes(t *testing.T, text string) (vs []float64) {
 	return vs
 }
 
-// fact returns the sum of products of inputs and weights, by engine and interpreter, in fixed point.
-func fact(t *testing.T, x, w []float64, bias float64) map[string]float64 {
+// fact returns the sum of products of inputs and weights, by engine and interpreter, in fixed point: of a convolution
+// on h13, with their arithmetic, and of a product on the later engines, whose programs have no convolutions.
+func fact(t *testing.T, on *target.Table, x, w []float64, bias float64) map[string]float64 {
 	t.Helper()
 	g := irbuild.New(1)
 	n := int64(max(factChannels, len(x)))
-	in := g.Input(1, n, 1, 1)
+	shape, outs, op, mode := []int64{1, n, 1, 1}, []int64{4, n, 1, 1}, "conv", numerics.ANEFixed
+	if on != target.H13 {
+		shape, outs, op, mode = []int64{1, n}, []int64{4, n}, "linear", numerics.ANE
+	}
+	in := g.Input(shape...)
 	weight := g.Filled(ir.FP16, func(i int64) float64 {
 		if i %= n; int(i) < len(w) {
 			return w[i]
 		}
 		return 0
-	}, 4, n, 1, 1)
+	}, outs...)
 	args := []any{"x", in, "weight", weight}
 	if bias != 0 {
 		args = append(args, "bias", g.Filled(ir.FP16, func(int64) float64 { return bias }, 4))
 	}
-	y := g.Op("conv", args...)
+	y := g.Op(op, args...)
 	g.Output(y)
-	p, err := compilePair(g.Program(), compile.Options{Target: target.H13})
+	p, err := compilePair(g.Program(), compile.Options{Target: on})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -88,16 +95,16 @@ func fact(t *testing.T, x, w []float64, bias float64) map[string]float64 {
 	for i, v := range x {
 		numbers[i] = float32(v)
 	}
-	v, err := interp.FromFloats(ir.FP16, numbers, 1, n, 1, 1)
+	v, err := interp.FromFloats(ir.FP16, numbers, shape...)
 	if err != nil {
 		t.Fatal(err)
 	}
 	inputs := map[string]interp.Tensor{in.Name: v}
-	engine, err := p.machine.Run(t.Context(), inputs, sim.Options{Numerics: numerics.ANEFixed})
+	engine, err := p.machine.Run(t.Context(), inputs, sim.Options{Numerics: mode})
 	if err != nil {
 		t.Fatal(err)
 	}
-	reference, err := interp.Run(t.Context(), p.res.Reference, inputs, interp.Options{Numerics: numerics.ANEFixed})
+	reference, err := interp.Run(t.Context(), p.res.Reference, inputs, interp.Options{Numerics: mode.On(on.Arithmetic)})
 	if err != nil {
 		t.Fatal(err)
 	}
