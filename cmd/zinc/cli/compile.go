@@ -131,6 +131,9 @@ func (c *compileCommand) run(cmd *cobra.Command, path string) error {
 		return c.modelToIR(ctx, path)
 	case headIs(path, compile.IsTaskText):
 		return c.compileTasks(ctx, path)
+	case headIs(path, isTaskView):
+		return fmt.Errorf("%s: records and images are views of a program, from which it cannot be built; want the "+
+			"model, or its tasks as --emit=td writes them", path)
 	case c.emission() != nil:
 		return c.runEmit(ctx, c.emission(), path)
 	default:

@@ -8,10 +8,17 @@ import (
 
 	"github.com/zinc-compiler/zinc/compile"
 	"github.com/zinc-compiler/zinc/frontend/blobfile"
+	"github.com/zinc-compiler/zinc/inspect/dump"
 )
 
 // tdDataExt is the extension of the file with constants and descriptor, beside task text.
 const tdDataExt = ".tddata"
+
+// isTaskView reports whether a file begins as one of records or images of tasks.
+func isTaskView(head []byte) bool {
+	k := dump.KindOf(head)
+	return k == dump.KindRecords || k == dump.KindImages
+}
 
 // compileTasks builds a pair from the task text at path.
 func (c *compileCommand) compileTasks(ctx context.Context, path string) error {
