@@ -1,5 +1,5 @@
-// Package browsertest drives a real browser over the page of package explore. It
-// holds a test alone, which `make browser-test` runs.
+// Package browsertest drives a real browser over the page of package explore and the
+// page that `make web` writes. It holds tests alone, which `make browser-test` runs.
 //
 // Input: headless Chromium, node and playwright-core, which the script run
 // installs where it can. Output: pass or fail, and screenshots in

@@ -85,6 +85,10 @@ for (const m of config.models) {
     const got = await document_(), want = readFileSync(file, "utf8");
     check(`${view}: JSON as the command's`, got === want, `${got.length} bytes`);
   }
+  if (m.want.lint) {
+    const [saved] = await Promise.all([page.waitForEvent("download"), choose("convert")]);
+    check("convert saves an archive", readFileSync(await saved.path(), "latin1").startsWith("PK"), saved.suggestedFilename());
+  }
   await choose("check");
 }
 check("no request after load", (await requests()) === loaded, await requests());

@@ -149,6 +149,10 @@ class Disk {
       a.at.children.delete(a.name);
       b.at.children.set(b.name, a.node);
     },
+    link: (from, to) => {
+      const b = this.find(to);
+      b.at.children.set(b.name, this.node(from));
+    },
     unlink: (path) => {
       const { at, name, node } = this.find(path);
       if (!node) throw fault("ENOENT");

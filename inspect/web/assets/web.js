@@ -101,6 +101,7 @@ async function ask() {
   byId("command").textContent = ["zinc", ...words].map(quoted).join(" ");
   byId("result").replaceChildren();
   if (fields.view.value === "explain" && !fields.op.value) {
+    byId("stop").hidden = true;
     status("Name a statement: its line, or the name of its result.");
     return;
   }
