@@ -125,7 +125,7 @@ func readStatements() ([]statement, error) {
 		if len(f) != 5 || !slices.Contains(statuses, f[3]) {
 			return nil, fmt.Errorf("%s:%d: want chapter, place, statement, status and fact or row", statements, n+1)
 		}
-		out = append(out, statement{f[0], f[1], f[2], f[3], f[4]})
+		out = append(out, statement{chapter: f[0], place: f[1], what: f[2], status: f[3], by: f[4]})
 	}
 	return out, nil
 }
