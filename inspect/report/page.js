@@ -367,17 +367,17 @@ function drawNet() {
 // A column has a title, a class that hides it on narrow pages, a width in per cent, its text, and the value to sort
 // by.
 const columns = [
-  { title: "line", width: 6, cls: "n", of: (o) => o.l || "", by: (o) => o.l || 0 },
+  { title: "line", width: 6, cls: "n wide0", of: (o) => o.l || "", by: (o) => o.l || 0 },
   { title: "operation", width: 14, of: (o) => o.o },
   { title: "result", width: 22, of: (o) => o.n },
   { title: "module", width: 18, cls: "wide2", of: (o) => (o.s || "").replaceAll("/", " / ") },
   { title: "place", width: 10, of: place },
   { title: "time", width: 10, cls: "n", of: (o) => time(o.t || 0), by: (o) => o.t || 0 },
-  { title: "bound", width: 8, of: (o) => (o.u === "cpu" ? "" : o.b || "") },
+  { title: "bound", width: 8, cls: "wide0", of: (o) => (o.u === "cpu" ? "" : o.b || "") },
   { title: "DMA", width: 9, cls: "n wide1", of: (o) => bytes(o.d || 0), by: (o) => o.d || 0 },
   { title: "MACs", width: 8, cls: "n wide2", of: (o) => many(o.m || 0), by: (o) => o.m || 0 },
   { title: "constants", width: 9, cls: "n wide1", of: (o) => bytes(o.w || 0), by: (o) => o.w || 0 },
-  { title: "why", width: 22, cls: "why", of: (o) => o.x || "" },
+  { title: "why", width: 22, cls: "why wide0", of: (o) => o.x || "" },
 ];
 if (data.many) columns.unshift({ title: "function", width: 10, of: (o) => o.f });
 let sort = { column: null, down: false };
@@ -427,7 +427,7 @@ function fill() {
       const td = document.createElement("td");
       td.className = col.cls || "";
       td.textContent = col.of(o);
-      if (col.cls === "why") td.replaceChildren(Object.assign(document.createElement("span"),
+      if (col.title === "why") td.replaceChildren(Object.assign(document.createElement("span"),
         { textContent: col.of(o), title: col.of(o) }));
       if (col.title === "time" && o.t) {
         const m = document.createElement("i");
