@@ -18,7 +18,7 @@ import (
 func TestMemoryOfLongModels(t *testing.T) {
 	const (
 		all  = 200_000
-		base = 160 // MB
+		base = 180 // MB
 	)
 	n := testform.Of(10_000, 50_000, all)
 	var b bytes.Buffer
