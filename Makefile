@@ -117,7 +117,8 @@ nightly: platforms test-long ## run what takes hours: every form of the tests, p
 	@$(MAKE) -s fuzz-smoke FUZZTIME=10m
 	@$(MAKE) -s corpus
 
-platforms: ## build for every platform
+platforms: ## build for every platform, and vet with 32-bit ints
+	CGO_ENABLED=0 GOOS=linux GOARCH=386 $(GO) vet ./...
 	@set -e; for p in $(PLATFORMS); do \
 		echo "$$p"; CGO_ENABLED=0 GOOS=$${p%/*} GOARCH=$${p#*/} $(GO) build ./...; \
 	done
