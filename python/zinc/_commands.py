@@ -30,7 +30,7 @@ def _own(default: Any) -> Any:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Report(documents.TargetResult):
+class Report(documents.Target):
     """Where the time of a model goes, what to change first, and what runs where and why."""
 
     #: path of the model's text
