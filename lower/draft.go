@@ -52,7 +52,6 @@ type draft struct {
 	keeps bool  // source 1 stays in L2 for later tasks
 	// takesKept is set if an earlier task has kept source 1 in L2.
 	takesKept bool
-	keptBy    *draft // the task that has kept source 1, or source 2
 
 	// Set by later planners.
 	hint    cacheHint // of source 1
@@ -326,7 +325,6 @@ func (b *builder) emit(d *draft, src1, src2, dst *operand, tile int64) {
 	if src2 != nil {
 		d.src[1], d.two = *src2, true
 	}
-	d.dst.buf.writer = d
 	b.drafts = append(b.drafts, d)
 }
 

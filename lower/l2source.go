@@ -56,20 +56,21 @@ func (c *schedule) fetchedAgain() []*resident {
 		fetched := func(o *operand) bool { return o.where == byDMA && !o.swap && o.buf.space != scratch }
 		one, two := &d.src[0], &d.src[1]
 		// The whole source must be in L2 at once.
-		whole := d.tile >= d.dst.ext[axH] && d.groups() <= 1
-		first := fetched(one) && whole && (!one.inPieces() || d.passesRows())
+		whole := d.tile >= d.dst.ext[axH] && d.groups() <= 1 &&
+			(one.l2.stride[axC] >= one.ext[axW]*elemBytes || d.passesRows())
+		first := fetched(one) && whole
 		again := false
 		if cur != nil && cur.joins(d) {
 			for _, u := range []use{{task: i, role: source1, d: d, o: one}, {task: i, role: source2, d: d, o: two}} {
-				if u.role == source1 && !(fetched(one) && whole) || u.role == source2 && !(d.two && fetched(two)) ||
+				if u.role == source1 && !first || u.role == source2 && !(d.two && fetched(two)) ||
 					!sameWindow(&cur.uses[0], &u) {
 					continue
 				}
 				again = true
 				cur.uses = append(cur.uses, u)
 				cur.last = i
-				if residual(cur.uses[0].d, d) && u.o.ext[axH] > 1 { // in the planar engine's layout, see layAcross
-					cur.size = u.o.staged // a single row is in the neural engine's (case chain_res_silu_d1024)
+				if residual(cur.uses[0].d, d) { // in the planar engine's layout, see layAcross
+					cur.size = max(u.o.staged, either(u.o.ext[axH] > 1, 0, cur.size))
 				}
 				if len(cur.uses) == 2 {
 					out = append(out, cur)
@@ -94,9 +95,6 @@ func (c *schedule) fetchedAgain() []*resident {
 	return out
 }
 
-// inPieces reports whether a source that comes by DMA has less than a whole row of a channel in L2.
-func (o *operand) inPieces() bool { return o.l2.stride[axC] < o.ext[axW]*elemBytes }
-
 // passesRows reports whether a pass reads an image whose rows are wider than a work unit. It keeps them as a whole
 // (case candidate_select_rrb_1x1024x375_bcast_cond, case select_rrb_1x8x375x375).
 func (d *draft) passesRows() bool {
@@ -120,11 +118,10 @@ func (r *resident) joins(d *draft) bool {
 	return residual(first, d) && (last == first || last.op != first.op)
 }
 
-// residual reports whether a is an activation by a table, or transposes for a product, and b an operation on two
-// sources, as where a block adds its input to what it computed from it (case env_chain_residual_silu_1x64x8x8,
-// case chain_pair_add_ln_d256_s64).
+// residual reports whether a is an activation by a table and b an operation on two sources, as where a block adds its
+// input to what it computed from it (case env_chain_residual_silu_1x64x8x8).
 func residual(a, b *draft) bool {
-	return a.op != b.op && a.does(td.NEPass) && (a.ne.act != td.NonlinNone || a.dst.swap) && b.kind() == td.PlanarTwo
+	return a.op != b.op && a.does(td.NEPass) && a.ne.act != td.NonlinNone && b.kind() == td.PlanarTwo
 }
 
 // sameWindow reports whether u, which may be either source of a task, is what the task of first reads as source 1, in
@@ -132,16 +129,9 @@ func residual(a, b *draft) bool {
 func sameWindow(first, u *use) bool {
 	a, b, x, y := first.d, u.d, first.o, u.o
 	in, also := a.src[0].ext, b.src[0].ext
-	// Of a pass whole rows are kept, whatever part of them it reads at a time.
-	piece := y.inPieces() || x.inPieces() && a.passesRows()
-	if x.buf != y.buf || x.off != y.off || in != also || x.pix != y.pix || x.swap != y.swap ||
-		max(x.inter, 1) != max(y.inter, 1) || x.l2.stride[axC] != y.l2.stride[axC] && !piece {
+	if x.buf != y.buf || x.off != y.off || in != also || x.stride != y.stride || x.pix != y.pix || x.swap != y.swap ||
+		max(x.inter, 1) != max(y.inter, 1) || x.l2.stride[axC] != y.l2.stride[axC] {
 		return false
-	}
-	for _, ax := range [...]int{axH, axC, axD, axG} {
-		if x.stride[ax] != y.stride[ax] && in[ax] > 1 {
-			return false
-		}
 	}
 	for _, ax := range [...]int{axW, axH, axD, axC} {
 		if x.broadcast[ax] != y.broadcast[ax] {
@@ -175,11 +165,8 @@ func keep(r *resident) {
 		if src.ext[axH] > 1 && (first.pe == nil) != (u.d.pe == nil) {
 			layAcross(first, u.o)
 		}
-		u.d.takesKept, u.d.keptBy = u.d.takesKept || u.role == source1, first
+		u.d.takesKept = u.d.takesKept || u.role == source1
 		channel := u.o.l2.stride[axC]
-		if u.o.inPieces() { // it came by itself in pieces, but reads whole rows now (case chain_lnproj_d768_s64)
-			channel = src.l2.stride[axC]
-		}
 		u.o.where, u.o.l2 = inL2, src.l2
 		if !wide {
 			u.o.l2.stride[axC] = channel

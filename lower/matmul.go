@@ -6,7 +6,6 @@ import (
 
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/layout/weights"
-	"github.com/zinc-compiler/zinc/lower/td"
 	"github.com/zinc-compiler/zinc/target"
 )
 
@@ -292,22 +291,16 @@ type transposeKey struct {
 	rows, cols, row int64
 }
 
-func keyOf(x *view) transposeKey {
-	return transposeKey{buf: x.buf, off: x.off, rows: x.dims[0], cols: x.dims[1], row: x.stride[0]}
-}
-
 // transposed copies rows [M, K] to an image [K, M], once for all products that read them (case chain_branch_d256_s64).
 func (b *builder) transposed(x *view) *view {
-	key := keyOf(x)
+	key := transposeKey{buf: x.buf, off: x.off, rows: x.dims[0], cols: x.dims[1], row: x.stride[0]}
 	if img := b.transposes[key]; img != nil && x.pix == 0 {
 		return img
 	}
 	img := b.transposedImage(x)
 	// An input that is transposed keeps its place in scratch (recorded for every such product whose operand is an
-	// input), and so does what another pass has written (case chain_pair_gelu_mm_d256_s64), not what the planar engine
-	// has (case chain_lnproj_d768_s64).
-	w := x.buf.writer
-	img.buf.backed = x.buf.space == inPort || w != nil && w.does(td.NEPass)
+	// input).
+	img.buf.backed = x.buf.space == inPort
 	b.swapCopy(x, img)
 	if x.pix == 0 {
 		b.transposes[key] = img

@@ -76,9 +76,9 @@ func (b *scoreboard) issue(i int, d *draft) (overlaps bool) {
 			d.deps.overlap = overlapPlanar
 		}
 	}
-	d.deps.planarNext = b.amongPlanar(i) && b.amongPlanar(i+1) && !b.namesBetween(i)
+	d.deps.planarNext = b.amongPlanar(i) && b.amongPlanar(i+1)
 	if t.foot.planar {
-		d.deps.planarBefore = b.amongPlanar(i-1) && !b.namesBetween(i-1)
+		d.deps.planarBefore = b.amongPlanar(i - 1)
 		b.neural.read = b.neural.read || b.neural.draft != nil && t.foot.readsResult(&b.neural.foot)
 		b.planar = t.inFlight
 		return t.overlaps
@@ -92,13 +92,6 @@ func (b *scoreboard) issue(i int, d *draft) (overlaps bool) {
 	b.neural = t.inFlight
 	b.neural.waited = i > 0 && t.fetches && t.source&aliasConvSrc != 0
 	return t.overlaps
-}
-
-// namesBetween reports whether task i and the next one name the place in scratch of what one hands the other, which
-// ends a run of planar tasks (case chain_pair_ln_ln_d256_s64).
-func (b *scoreboard) namesBetween(i int) bool {
-	d, next := b.schedule.drafts[i], b.schedule.drafts[i+1]
-	return d.dst.where == named && next.src[0].buf == d.dst.buf
 }
 
 // amongPlanar reports whether task i is one of several in turn on the planar engine. A pass that exchanges channels and
@@ -203,12 +196,8 @@ func (b *scoreboard) readsKept(t *issued) (source, result int) {
 	if t.foot.planar {
 		other, alias = &b.neural, aliasConvSrc
 	}
-	if other.draft == nil || t.foot.planar && b.neural.read {
-		return 0, 0
-	}
-	earlier := t.draft.keptBy // than the last task of the other engine (case chain_pair_add_ln_d256_s64)
-	if other.draft.keeps && t.readsFrom(other.foot.fetch[0], other.at) ||
-		earlier != nil && earlier != other.draft && (earlier.ne != nil) == t.foot.planar {
+	if other.draft != nil && other.draft.keeps && !(t.foot.planar && b.neural.read) &&
+		t.readsFrom(other.foot.fetch[0], other.at) {
 		return alias, 0
 	}
 	return 0, 0
