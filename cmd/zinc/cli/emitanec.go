@@ -70,7 +70,7 @@ func (c *compileCommand) anecOf(container []byte) (func(w io.Writer) error, erro
 // containerTo writes a format of a container instead of a model.
 func (c *compileCommand) containerTo(ctx context.Context, e *emission, path, out string) error {
 	if e.name != "anec" {
-		return usagef("--emit=%s is of models; of a container, --emit=anec", e.name)
+		return fmt.Errorf("%s: --emit=%s is of models; of a container, --emit=anec", path, e.name)
 	}
 	data, unmap, err := dump.Whole(path, c.stdin)
 	if err != nil {
