@@ -24,8 +24,6 @@ MUTANTS   ?= 2000
 MUTARGS   ?= -floor 98
 # Pattern of the places, texts or files of the facts whose mutants are run.
 FACTS     ?= .
-# Further flags of that run.
-FACTARGS  ?=
 # Seeds of the inputs that make corpus verifies each model with.
 SEEDS     ?= 1 2 3 4 5
 # An older program that make performance measures too.
@@ -45,8 +43,8 @@ STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.7.0
 EXAMPLE     := examples/digits
 
 .PHONY: help build man test test-short test-long platforms conformance conformance-engine corpus random nightly
-.PHONY: scaling exhaustive fact-mutants mutants operation pass bench performance web browser-test picture demo
-.PHONY: wheel python-test release-files snapshot
+.PHONY: scaling exhaustive fact-mutants code-mutants mutants operation pass bench performance
+.PHONY: web browser-test picture demo wheel python-test release-files snapshot
 .PHONY: lint style literals gofmt vet staticcheck fuzz-smoke fuzz-table hostile ci clean
 
 help: ## list the targets
@@ -128,10 +126,13 @@ exhaustive: ## compare functions of one fp16 number, and arithmetic on two, with
 
 fact-mutants: ## run the scripts of the chapters' facts under the mutants that they name (FACTS='Table 29')
 	@$(GO) build -o $(OUT)/mutate ./internal/test/mutants/mutate
-	$(OUT)/mutate -facts -dir $(OUT)/mutants -match '$(FACTS)' $(FACTARGS)
+	$(OUT)/mutate -facts -dir $(OUT)/mutants -match '$(FACTS)'
 
-mutants: fact-mutants ## make MUTANTS single mutations of compiler and simulator; report what finds them
+code-mutants: ## make MUTANTS single mutations of compiler and simulator; report what finds them
+	@$(GO) build -o $(OUT)/mutate ./internal/test/mutants/mutate
 	$(OUT)/mutate -n $(MUTANTS) -dir $(OUT)/mutants $(MUTARGS)
+
+mutants: fact-mutants code-mutants ## both
 
 bench: ## run the benchmarks; then each one's speed over the first of its group
 	@mkdir -p $(OUT)
