@@ -66,7 +66,11 @@ func TestStaticPageAnswersAsTheCommand(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	models := []dropped{{Name: "digits.mlmodelc", Path: filepath.Join("..", "..", "..", "examples", "digits")}}
+	digits, err := filepath.Abs(filepath.Join("..", "..", "..", "examples", "digits"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	models := []dropped{{Name: "digits.mlmodelc", Path: digits}}
 	corpus := ""
 	t.Run("corpus", func(t *testing.T) { corpus = filepath.Join(shareddir.Find(t), "corpus") })
 	if corpus != "" {
@@ -84,9 +88,6 @@ func TestStaticPageAnswersAsTheCommand(t *testing.T) {
 	expected := t.TempDir()
 	for i := range models {
 		m := &models[i]
-		if m.Path, err = filepath.Abs(m.Path); err != nil {
-			t.Fatal(err)
-		}
 		t.Chdir(m.Path)
 		m.Path = filepath.Join(m.Path, m.Name)
 		m.Want = map[string]string{}
