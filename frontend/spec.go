@@ -166,8 +166,7 @@ func formError(path string, spec *mlmodel.Model) error {
 	form := spec.Metadata.Form
 	if n := len(spec.Pipeline); n > 0 {
 		form = fmt.Sprintf("this is a pipeline of %s (%s); only pipelines with one ML program are read, and those "+
-			"of ML "+
-			"programs alone are converted", diag.Count(n, "model", "models"), shortened(spec.Pipeline))
+			"of ML programs alone are converted", diag.Count(n, "model", "models"), shortened(spec.Pipeline))
 		return &FormError{path, form, "save the ML programs as packages of their " +
 			"own (coremltools: utils.save_spec of each model of the pipeline)"}
 	}

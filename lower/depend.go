@@ -157,7 +157,7 @@ func (c *schedule) overlaps(i int, f, before *footprint) bool {
 		// softmax over channels of 128x16x16, 8x1x128 and 32x1x32 on h14
 		in[axC], s[axC] = 1, false
 	}
-	if s[axH] || s[axC] || s[axD] || kept || p.pe != nil && d.turnsUnits() {
+	if s[axH] || s[axC] || s[axD] || kept || p.pe != nil && d.transposesUnits() {
 		return false
 	}
 	wide := out[axW] * ox

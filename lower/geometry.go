@@ -455,7 +455,7 @@ func (d *draft) units() {
 		if lanes > 0 { // sums over channels of 64x8x8 and 128x16x16 on h14
 			s = max(s, byColumns)
 		}
-	case d.fewFolded(), d.turnsUnits() && d.src[0].buf.space == scratch:
+	case d.fewFolded(), d.transposesUnits() && d.src[0].buf.space == scratch:
 		d.shift.min, d.shift.pref = s, s
 	case d.fewAtOnce():
 		s = 1

@@ -165,7 +165,7 @@ func (m *image) fits(r *resident, t *target.Table) bool {
 			}
 			r.row = whole + pad
 		case u.role != result && (r.row == 0 || m.rows && u.d.ne != nil && u.d.shift.max == transposeShift &&
-			(!u.d.dst.swap || u.d.turnsUnits())):
+			(!u.d.dst.swap || u.d.transposesUnits())):
 			// Units of eight rows need more (case norm_softmax_a3_1x128x16x16; case norm_softmax_a1_1x128x16x16, whose
 			// maximum is broadcast over the channels, has units of 16).
 			r.row = max(r.row, whole+pad)

@@ -140,9 +140,8 @@ func (r *resident) usesFrom(task int) []use {
 func (c *schedule) neededAfter(r *resident) int {
 	if i := r.last; i+1 < len(c.drafts) {
 		d, next := c.drafts[i], c.drafts[i+1]
-		if b := d.dst.buf; d.pe != nil && !d.reduces() && !b.backed && next.does(td.NEPass) && !next.turnsUnits() &&
-			next.src[0].buf == b &&
-			next.dst.buf.space == scratch {
+		if b := d.dst.buf; d.pe != nil && !d.reduces() && !b.backed && next.does(td.NEPass) &&
+			!next.transposesUnits() && next.src[0].buf == b && next.dst.buf.space == scratch {
 			return 1
 		}
 	}

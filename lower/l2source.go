@@ -202,10 +202,10 @@ func layAcross(first *draft, o *operand) {
 	}
 }
 
-// turnsUnits reports whether a pass exchanges channels and columns of an image that takes several work units. It goes
-// through all units of some channels before the next channels, so that it does not overlap a planar task before it
+// transposesUnits reports whether a pass exchanges channels and columns of an image that takes several work units. It
+// goes through all units of some channels before the next channels, so that it does not overlap a planar task before it
 // (layer_norm over channels of 128x16x16 on h14; not of 64x8x8).
-func (d *draft) turnsUnits() bool {
+func (d *draft) transposesUnits() bool {
 	in := d.src[0].ext
 	return d.does(td.NEPass) && d.dst.swap && in[axH] > 1 && in[axH]*in[axW] > d.t.WorkUnit
 }

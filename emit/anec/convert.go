@@ -147,6 +147,14 @@ var kinds = map[[4]uint32]int{
 	{hwx.ProtWrite, hwx.ProtWrite, 1, hwx.SegWindow | hwx.SegNoReloc}:               output,
 }
 
+// ident returns the key in kinds of the segment whose address is word i.
+func (c *converter) ident(i int) (words [4]uint32) {
+	for k := range words {
+		words[k] = c.word(i + 8 + k)
+	}
+	return words
+}
+
 const (
 	scratch = iota
 	input
@@ -168,10 +176,7 @@ func (c *converter) buffers() error {
 				fmt.Sprintf("a buffer has a multiple of %#x bytes, at most %#x times as many", TileSize, maxTiles),
 				fmt.Sprintf("%#x at %#x", size, at), splitHint}
 		}
-		var ident [4]uint32
-		for k := range ident {
-			ident[k] = c.word(i + 8 + k)
-		}
+		ident := c.ident(i)
 		kind, ok := kinds[ident]
 		if !ok {
 			return &Error{"a segment after the tasks is scratch memory, an input or an output",
@@ -300,13 +305,9 @@ func (c *converter) bound() error {
 	want := map[int]uint64{RegTasks: hwx.Base, RegConstants: hwx.Base + c.out.constantsAt()}
 	next := map[int]int{scratch: RegScratch, output: RegFirst, input: RegFirst + int(c.out.Outputs)}
 	for range c.out.Inputs + c.out.Outputs + min(c.out.Tiles[RegScratch], 1) {
-		i := c.find(uint32(at), 0)
-		var ident [4]uint32
-		for k := range ident {
-			ident[k] = c.word(i + 8 + k)
-		}
-		reg := next[kinds[ident]]
-		next[kinds[ident]]++
+		kind := kinds[c.ident(c.find(uint32(at), 0))]
+		reg := next[kind]
+		next[kind]++
 		want[reg] = at
 		at += c.out.Bytes(reg)
 	}

@@ -92,8 +92,8 @@ limit and the largest contributors.
 	f.StringVar(&c.debug, "debug-db", "",
 		"debug database to write, `OUT.zdb`: the statements, passes and rules that each part of the pair came from")
 	f.Var(newChoice(&c.anecHeader, "0x1000", "0x800"), "anec-header",
-		"bytes of the header that --emit=anec writes: as "+
-			"the driver's converter writes it, or as later versions of the driver's library read it")
+		"size of the header that --emit=anec writes, in bytes: 0x1000 as the driver's converter writes it, or 0x800 "+
+			"as later versions of the driver's library read it")
 	f.BoolVar(&c.dryRun, "dry-run", false,
 		"compile and write reports, but not the pair; print what would be written")
 	f.BoolVar(&c.prove, "prove", false,

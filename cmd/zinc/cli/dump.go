@@ -35,11 +35,12 @@ func newDump(e *env) *cobra.Command {
 		Long: `Dump prints FILE as text or JSON: a hardware container with its tasks, a dispatch
 descriptor, a firmware container with its records, MIL text in its canonical layout, the
 records of a weight file, the intermediate form of a network description, the head of an
-npy array, what --emit wrote (tasks as text, a record stream, register images, a program for
-the Linux driver), or a debug database. The file type is detected from its content. Several files are printed one after
-the other, each after a line with its name, or as a document each. For a model folder, package
-or specification (.mlmodel), the metadata is printed, then the program as MIL text; with --mil only the
-text is, as it is, with the lines that messages of all commands count.
+npy array, what --emit wrote (tasks as text, a record stream, register images, a program
+for the Linux driver), or a debug database. The file type is detected from its content.
+Several files are printed one after the other, each after a line with its name, or as a
+document each. For a model folder, package or specification (.mlmodel), the metadata is
+printed, then the program as MIL text; with --mil only the text is, as it is, with the
+lines that messages of all commands count.
 
 Flags choose parts of a container, descriptor, firmware container, record stream or file
 of images, and can be combined: --headers, --tasks, --fields, --task N, --constants,

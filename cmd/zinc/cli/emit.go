@@ -21,6 +21,8 @@ type emission struct {
 	name, help string
 	run        func(c *compileCommand, ctx context.Context, path string) error
 	write      func(c *compileCommand, ctx context.Context, m *frontend.Model) (func(w io.Writer) error, error)
+	// container writes it from the bytes of a container; nil: from models alone.
+	container func(c *compileCommand, data []byte) (func(w io.Writer) error, error)
 }
 
 // emissions are the formats of --emit other than the pair.
@@ -36,7 +38,7 @@ var emissions = []emission{
 	{name: "afpp", help: "the firmware container that loading the pair produces", write: (*compileCommand).
 		emitFirmware},
 	{name: "anec", help: "the program for the Linux driver of the engine, of a model or an h13 container " +
-		"(docs/hardware.md)", write: (*compileCommand).emitANEC},
+		"(docs/hardware.md)", write: (*compileCommand).emitANEC, container: (*compileCommand).anecOf},
 }
 
 // emitPair is the value of --emit for the pair.

@@ -69,15 +69,15 @@ func (c *compileCommand) anecOf(container []byte) (func(w io.Writer) error, erro
 
 // containerTo writes a format of a container instead of a model.
 func (c *compileCommand) containerTo(ctx context.Context, e *emission, path, out string) error {
-	if e.name != "anec" {
-		return fmt.Errorf("%s: --emit=%s is of models; of a container, --emit=anec", path, e.name)
+	if e.container == nil {
+		return fmt.Errorf("%s is a container, and --emit=%s wants a model", path, e.name)
 	}
 	data, unmap, err := dump.Whole(path, c.stdin)
 	if err != nil {
 		return err
 	}
 	defer unmap() // only read from
-	write, err := c.anecOf(data)
+	write, err := e.container(c, data)
 	if err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}

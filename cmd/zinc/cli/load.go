@@ -228,10 +228,10 @@ func (c *loadCommand) print(r *stack.LoadResult) error {
 			x.Completed, x.Retried, x.Failed, x.Wrong, x.Killed, us(x.P50), us(x.P90), us(x.P99), us(x.Max))
 	}
 	t.Flush()
-	fmt.Fprintf(c.out, "%s of virtual time, %.1f %% of it in requests\n", cost.Time(r.Took).Short(),
+	_, err := fmt.Fprintf(c.out, "%s of virtual time, %.1f %% of it in requests\n", cost.Time(r.Took).Short(),
 		percentOf(busy, cost.Time(r.Took)))
-	if c.preempt {
-		fmt.Fprintf(c.out, "%d runs of requests were aborted between tasks\n", r.Aborted)
+	if err == nil && c.preempt {
+		_, err = fmt.Fprintf(c.out, "%d runs of requests were aborted between tasks\n", r.Aborted)
 	}
-	return nil
+	return err
 }

@@ -95,7 +95,7 @@ is exceeded.`, verify.MaxRandomInt, verify.MaxPercent, verify.MaxPercent),
 		"instead, report the first statement beyond its bound")
 	f.Var(newChoice(&c.engine, "direct", "sim"), "engine", "direct, the engine without the layers above it; or sim, "+
 		"the simulator of the whole stack")
-	f.StringVar(&c.measured, "measured", "", "compare the outputs of a run on hardware, of which `FILE` is the record")
+	f.StringVar(&c.measured, "measured", "", "compare the outputs of a run on hardware that `FILE` records")
 	f.BoolVar(&c.prove, "prove", false,
 		"also prove that the pair computes the program that was lowered (docs/prove.md)")
 	f.Var(newArithmetic(&c.numerics), "numerics", "arithmetic of the simulated engine")

@@ -1,5 +1,5 @@
-// The file system that zinc sees in a worker, with the functions of node's fs that Go calls: the files that the reader
-// dropped, of which only the ranges that zinc asks for are read, and files in memory that zinc writes.
+// The file system that zinc sees in a worker, with the functions of node's fs that Go calls. It has the files that the
+// reader dropped, and reads only the ranges that zinc requests; what zinc writes is in memory.
 
 const AHEAD = 256 << 10; // bytes read at once around a small range: a record of a weight file is before its data
 const FLAGS = { O_WRONLY: 1, O_RDWR: 2, O_CREAT: 64, O_EXCL: 128, O_TRUNC: 512, O_APPEND: 1024, O_DIRECTORY: 65536 };

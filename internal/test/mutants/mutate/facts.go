@@ -87,10 +87,8 @@ func runFacts(ctx context.Context, o options) error {
 		cmd.Env = append(os.Environ(), fmt.Sprint("ZINC_MUTANT=", number))
 		return cmd.CombinedOutput()
 	}
-	if o.baseline {
-		if out, err := run(0, ".*"); err != nil {
-			return fmt.Errorf("the scripts of single facts fail without a mutant: %w\n%s", err, out)
-		}
+	if out, err := run(0, ".*"); err != nil {
+		return fmt.Errorf("the scripts of single facts fail without a mutant: %w\n%s", err, out)
 	}
 	next := make(chan *factMutant)
 	var wg sync.WaitGroup

@@ -46,7 +46,7 @@ type options struct {
 	floor                float64
 	dir, packages        string
 	tests                bool
-	facts, baseline      bool
+	facts                bool
 	match                *regexp.Regexp // of facts; nil for all
 }
 
@@ -63,7 +63,6 @@ func main() {
 	flag.BoolVar(&o.tests, "tests", true, "run packages' short tests on mutants that no judge finds")
 	flag.Float64Var(&o.floor, "floor", 0, "least per cent of the mutants that change something that must be killed")
 	flag.BoolVar(&o.facts, "facts", false, "instead, run the mutants that the scripts of the chapters' facts name")
-	flag.BoolVar(&o.baseline, "baseline", true, "of -facts, run the scripts without a mutant first, which must pass")
 	flag.Func("match", "of -facts, those whose place in the scripts, text or file matches `REGEXP`",
 		func(text string) (err error) {
 			o.match, err = regexp.Compile(text)

@@ -298,11 +298,13 @@ func (h *hardware) rest() {
 var errPreempted = errors.New("driver: preempted")
 
 func (h *hardware) dispatch(k *call) (Return, error) {
-	switch {
-	case h.d.clock.Now() > k.deadline:
+	if h.d.clock.Now() > k.deadline {
 		return Timeout, fmt.Errorf("driver: the request's deadline passed while it waited")
-	case h.tenantOnly(k.client) != nil:
-		return Busy, h.tenantOnly(k.client)
+	}
+	if err := h.tenantOnly(k.client); err != nil {
+		return Busy, err
+	}
+	switch {
 	case !k.inst.prepared.Load():
 		return Aborted, fmt.Errorf("driver: token %#x was unprepared while the request waited", k.req.token)
 	case k.client.token.Load() == 0:
