@@ -20,7 +20,7 @@ func LimitsOf(t *target.Table) *irgen.Limits {
 		KernelW: t.MaxKernelW, KernelH: t.MaxKernelH, SmallKernelW: t.SmallKernelW, SmallKernelH: t.SmallKernelH,
 		Pool: t.MaxPool, Stride: t.MaxStride, Pad: t.MaxPad, Groups: t.MaxGroups, Surfaces: t.MaxSurfaces,
 		Cores: int(t.Cores), StreamPixels: t.StreamPixels, ReduceTranspose: t.ReduceTranspose,
-		KernelElems: int(t.KernelBytes) / 2, L2Elems: int(t.L2Bytes) / 2,
+		KernelElems: int(t.KernelBytes) / 2, L2Elems: int(t.L2Bytes) / 2, WorkUnit: int(t.WorkUnit),
 	}
 }
 

@@ -11,6 +11,54 @@ var bounds = []block{
 		x := m.input(1, m.around(m.limits.Width))
 		return []*ir.Value{m.apply(x, pick(m.choices, "relu", "sigmoid", "abs"))}
 	}},
+	{"rows in pieces, read again", func(m *maker) []*ir.Value {
+		x := m.rowsInPieces()
+		y := m.curve(x)
+		if m.yes() {
+			y = m.with("mul", y, m.weights(m.broadcastTo(x)...))
+		}
+		return []*ir.Value{y, m.with(pick(m.choices, "add", "sub", "mul", "maximum"), pick(m.choices, x, y), x)}
+	}},
+	{"rows in pieces, chosen", func(m *maker) []*ir.Value {
+		x := m.rowsInPieces()
+		if m.n(3) == 0 {
+			return m.try("thresholded_relu", "x", x, "alpha", m.scalar())
+		}
+		cond := m.do(pick(m.choices, "greater", "equal", "less"), "x", x, "y", m.scalar())
+		a, b := pick[any](m.choices, x, m.curve(x), m.scalar()), any(m.fresh(m.broadcastTo(x)))
+		if m.yes() {
+			a, b = b, a
+		}
+		return m.try("select", "cond", cond, "a", a, "b", b)
+	}},
+	{"rows in pieces, summed", func(m *maker) []*ir.Value {
+		x := m.rowsInPieces()
+		var y *ir.Value
+		switch axis := pick(m.choices, -1, -1, -2); m.n(4) {
+		case 0:
+			y = m.do("softmax", "x", x, "axis", axis)
+		case 1:
+			y = m.do("reduce_mean", "x", x, "axes", []int{axis}, "keep_dims", true)
+		default:
+			y = m.do("layer_norm", "x", x, "axes", []int{axis}, "epsilon", 0.01)
+		}
+		return []*ir.Value{y, m.with(pick(m.choices, "add", "sub", "mul"), x, y)}
+	}},
+	{"rows in pieces, multiplied", func(m *maker) []*ir.Value {
+		x := m.rowsInPieces()
+		n := x.Type.Shape[x.Type.Rank()-1]
+		if n > 8*int64(m.limits.WorkUnit) {
+			giveUp() // the kernel would be larger than all else
+		}
+		y := x
+		if m.yes() {
+			y = m.normed(x)
+		} else if m.yes() {
+			y = m.curve(x)
+		}
+		y = m.dense(y, n)
+		return []*ir.Value{y, m.with("add", y, x)}
+	}},
 	{"reduced width", func(m *maker) []*ir.Value {
 		x := m.input(1, m.around(m.limits.Width))
 		return m.try(pick(m.choices, "reduce_max", "reduce_mean"), "x", x, "axes", []int{-1}, "keep_dims", true)
@@ -185,6 +233,34 @@ var bounds = []block{
 		r := m.recut(y)
 		return []*ir.Value{m.with("mul", m.reshaped(y, r...), m.input(r...))}
 	}},
+}
+
+// mostInPieces is the largest number of elements of a tensor of rowsInPieces: as many as fp16 numbers.
+const mostInPieces = 1 << 16
+
+// rowsInPieces adds an input of a few rows that are wider than what the engine has of a row in L2 at a time, so that
+// tasks that read the same rows hold them in different ways. Few of them are large, since those are slow.
+func (m *maker) rowsInPieces() *ir.Value {
+	m.most = mostInPieces
+	w := m.around(m.limits.WorkUnit * pick(m.choices, 1, 2, 3, 4, 4, 5, 6, 8, 32))
+	rows := min(1+int64(m.n(16)), m.most/w)
+	if m.n(4) > 0 {
+		rows = min(rows, max(1, MaxElems/w))
+	}
+	switch m.n(4) {
+	case 0:
+		return m.input(1, pick[int64](m.choices, 1, 2, 3), rows, w)
+	case 1:
+		return m.input(1, rows, 1, w)
+	case 2:
+		return m.input(1, rows, w)
+	}
+	return m.input(rows, w)
+}
+
+// curve applies an activation.
+func (m *maker) curve(x *ir.Value) *ir.Value {
+	return m.apply(x, pick(m.choices, m.activation(), "abs", "sigmoid", "silu"))
 }
 
 // fromBounds writes operations at a limit.

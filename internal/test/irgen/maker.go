@@ -33,6 +33,7 @@ type Limits struct {
 	Surfaces                   int // tensors of a procedure
 	Cores                      int // that outputs are spread over
 	StreamPixels               int // output pixels up to which kernels are streamed
+	WorkUnit                   int // elements of a row that the neural engine has in L2 at a time
 	ReduceTranspose            int // extent from which reductions transpose
 	KernelElems, L2Elems       int // fp16 numbers in the memory of a core's kernel, in L2
 }
