@@ -59,7 +59,7 @@ func writeQoS(w *bytes.Buffer) {
 		if c.Restricted {
 			restricted = "yes"
 		}
-		row(w, c.Name, fmt.Sprint(uint32(c.QoS)), fmt.Sprint(c.Queue), fmt.Sprint(c.Priority), quoted(c.Keys),
-			restricted, c.Source)
+		row(w, c.Name, fmt.Sprint(uint32(c.QoS)), fmt.Sprint(broker.QueueIndex(c.QoS)), fmt.Sprint(c.Priority),
+			quoted(c.Keys), restricted, c.Source)
 	}
 }

@@ -74,5 +74,5 @@ func Switching(tab *target.Table) Time {
 	return seconds(float64(tab.L2Bytes) / (l2Rate(tab) * clock.Value))
 }
 
-// PoweringUp returns the time from power on to a stable clock.
-func PoweringUp() Time { return Micros(powerUp.Value + clockRamp.Value) }
+// PoweringUp returns the times that the engine takes to get power, and its clock to become stable.
+func PoweringUp() (power, ramp Time) { return Micros(powerUp.Value), Micros(clockRamp.Value) }

@@ -190,8 +190,9 @@ func (c *deviceCommand) newSend() *cobra.Command {
 that come with it, and what the firmware logs.
 Values are those of the body's fields, or the body's 32-bit words; size=, priority=,
 program=, process= and procedure= are fields of the header. channel=loop sends it on the
-execution loop's channel, and wait=no does not wait for its end. Commands separated by + go
-to the same device, one after the other, on which the model of --model is resident.
+execution loop's channel, wait=no does not wait for its end, and doorbell=no leaves it to
+the next command's doorbell. Commands separated by + go to the same device, one after the
+other, on which the model of --model is resident.
 Without a command, it lists all commands with their identifiers, their subsystem and who
 serves them, and those of the execution loop's channel.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -206,11 +207,11 @@ serves them, and those of the execution loop's channel.`,
 
 func (c *deviceCommand) newSelector() *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "selector [N]",
+		Use:   "selector [N [+ N ...]]",
 		Short: "Call a selector of a user client and show the path to the firmware",
 		Long: `Selector calls a selector of a user client, after what must come before it, and prints
-every step of the driver. Without a number, it lists the selectors with their sizes.`,
-		Args: cobra.MaximumNArgs(1),
+every step of the driver. Selectors separated by + are calls of one client, one after the
+other. Without a number, it lists the selectors with their sizes.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.command(&selectorPart, func(n *partNode) error { return c.selector(cmd.Context(), n, args) })
 		},
@@ -410,6 +411,9 @@ func commandOf(args []string) (m stack.Command, err error) {
 		case a == "wait=no":
 			m.Post = true
 			continue
+		case a == "doorbell=no":
+			m.Mute = true
+			continue
 		}
 		v, err := strconv.ParseUint(text, 0, 31)
 		if err != nil {
@@ -428,7 +432,7 @@ func commandOf(args []string) (m stack.Command, err error) {
 			h.ProcedureID = uint32(v)
 		default:
 			return m, usagef("%s: fields of the header are size, priority, program, process and procedure; the "+
-				"channel is loop, and wait is no", a)
+				"channel is loop, wait and doorbell are no", a)
 		}
 	}
 	m.Values, err = numbers(rest)
@@ -526,12 +530,17 @@ func (c *deviceCommand) selector(ctx context.Context, n *partNode, args []string
 		}
 		return nil
 	}
-	values, err := numbers(args)
+	calls, err := byPlus(args)
 	if err != nil {
 		return err
 	}
-	if values[0]>>32 != 0 {
-		return usagef("selector %d exceeds 32 bits", values[0])
+	var selectors []uint32
+	for _, call := range calls {
+		v, err := strconv.ParseUint(call[0], 0, 32)
+		if err != nil || len(call) > 1 {
+			return usagef("selector %q: want a number of 32 bits, or several separated by +", strings.Join(call, " "))
+		}
+		selectors = append(selectors, uint32(v))
 	}
 	structure, err := hex.DecodeString(c.structure)
 	if err != nil {
@@ -543,11 +552,14 @@ func (c *deviceCommand) selector(ctx context.Context, n *partNode, args []string
 	raw := c.structure != "" || c.size >= 0
 	return c.probed(ctx, func(x *probe) error {
 		from := len(x.events.Events)
-		call := func() error { return x.Selector(c.client, uint32(values[0])) }
+		call := x.Selector
 		if raw {
-			call = func() error { return x.Raw(c.client, uint32(values[0]), structure, c.size) }
+			call = func(client string, n uint32) error { return x.Raw(client, n, structure, c.size) }
 		}
-		err := call()
+		err := error(nil)
+		for i := 0; err == nil && i < len(selectors); i++ {
+			err = call(c.client, selectors[i])
+		}
 		var path []trace.Event
 		for _, e := range x.events.Events[from:] {
 			if e.Layer == trace.Driver || e.Layer == trace.Protocol {

@@ -135,21 +135,26 @@ var deviceSections = []DevicePart{
 		}
 	}},
 	{"status", []DeviceRow{{"", "  clients {clients}, programs {programs}, waiting {waiting}, recoveries " +
-		"{recoveries}\n  execution loop {state}, load {load_percent} %\n"}}, func(n *partNode, x *probe) {
+		"{recoveries}\n  execution loop {state}, load {load_percent} %\n"},
+		{"residents[]", "  program {program} resides on engine {engine}\n"}}, func(n *partNode, x *probe) {
 		d := x.stack.Device
 		s := d.Status()
 		n.row("", s.Clients, s.Programs, s.Pending, d.Recoveries(), d.Coprocessor().LoopState(), d.Coprocessor().Load())
+		for _, r := range d.Residents() {
+			n.row("residents[]", r.Program, r.Engine)
+		}
 	}},
-	{"clients", []DeviceRow{{"clients[]", "  {class}: process {process}, team {team:q}, version {version} " +
-		"{minor_version}, engines {engines}, subtype {cpu_subtype}, timeout {+timeout_us}{-timeout}\n" +
+	{"clients", []DeviceRow{{"clients[]", "  {class}: front end {front_end}, process {process}, team {team:q}, " +
+		"version {version} {minor_version}, engines {engines}, subtype {cpu_subtype}, " +
+		"timeout {+timeout_us}{-timeout}\n" +
 		"    privileged {privileged}, data chaining {data_chaining}, real-time {real_time}, system priorities " +
 		"{system_priorities}, memory {memory}, data {data}, hints {hints}, coalition hints {coalition_hints}, " +
 		"privileged memory {privileged_memory}\n"}},
 		func(n *partNode, x *probe) {
 			for _, s := range x.Clients() {
 				d, i := s.Info(), s.Client().Info()
-				n.row("clients[]", s.Client().Class(), i.PID, i.TeamID, d.Version[0], d.Version[1], d.Engines,
-					d.CPUSubtype, microseconds(d.Timeout), d.Timeout, i.IsPrivileged, i.AllowDataChaining,
+				n.row("clients[]", s.Client().Class(), s.Front(), i.PID, i.TeamID, d.Version[0], d.Version[1],
+					d.Engines, d.CPUSubtype, microseconds(d.Timeout), d.Timeout, i.IsPrivileged, i.AllowDataChaining,
 					i.RealtimePriority, i.SystemReservedPriorities, i.MemoryAccess, i.DataAccess, i.SetClientHints,
 					i.ShareCoalitionHints, i.PrivilegedVMAccess)
 			}
@@ -220,7 +225,8 @@ var deviceSections = []DevicePart{
 	{"counters", []DeviceRow{{"", "  boots {boots}, calls {calls}, completed {completed}, tasks {tasks}\n" +
 		"  messages: ran {ran}, rejected {rejected}, dropped {dropped}, refused {refused}; doorbells {doorbells}, " +
 		"retries {retries}\n  faults {faults}, aborts {aborts}, resets {resets}\n" +
-		"  translation: {frames_in_use} frames in use, {translation_faults} faults\n"},
+		"  translation: {frames_in_use} frames in use, {translation_faults} faults\n" +
+		"  performance counters: {counted_tasks} tasks, {counted_ns} ns, {counted_dma} limited by DMA\n"},
 		{"translation[]", "    {}\n"},
 		{"messages[]", "  {message} {outcome}: {count}\n"},
 		{"injected[]", "  injected {fault}: {count}\n"}}, readCounters},
@@ -234,7 +240,8 @@ var deviceSections = []DevicePart{
 	}},
 	{"statistics", []DeviceRow{{"error", "  {}\n"},
 		{"", "  magic {magic}, timing {timing_ns} ns, counter {counter}, words {word0} {word1}, descriptors " +
-			"{descriptor_bytes} bytes\n"},
+			"{descriptor_bytes} bytes\n  totals: {valid} records, {log_events} log events, " +
+			"{stat_events} statistics events\n"},
 		{"engines[]", "  engine {index} type {type}: call {call}, {ns} ns, {tasks} tasks, {calls} calls\n"}},
 		readStatistics},
 	{"log", []DeviceRow{{"lines[]", "  {}\n"}}, func(n *partNode, x *probe) {
@@ -256,9 +263,10 @@ var deviceSections = []DevicePart{
 
 func readCounters(n *partNode, x *probe) {
 	d := x.stack.Device
-	s, u := d.Coprocessor().Stats(), d.Unit().Stats()
+	s, u, p := d.Coprocessor().Stats(), d.Unit().Stats(), d.Counters()
 	n.row("", s.Boots, s.Calls, s.Completed, s.Tasks, s.Ran, s.Rejected, s.Dropped, s.Refused, s.Doorbells, s.Retries,
-		s.Faults, s.Aborts, s.Resets, u.FramesInUse, u.Faults)
+		s.Faults, s.Aborts, s.Resets, u.FramesInUse, u.Faults, p[coprocessor.CountTasks],
+		p[coprocessor.CountNanoseconds], p[coprocessor.CountDMA])
 	for _, f := range d.Unit().Faults() {
 		n.row("translation[]", f.Error())
 	}
@@ -303,14 +311,15 @@ func readDoorbells(n *partNode, x *probe) {
 
 // readStatistics adds the statistics buffer of the last call.
 func readStatistics(n *partNode, x *probe) {
-	h, engines, err := x.Stats()
+	h, engines, sum, err := x.Stats()
 	switch {
 	case err != nil:
 		n.row("error", err.Error())
 	case h == nil:
 		n.Add(node.Text("  no call has been made\n"))
 	default:
-		n.row("", node.Hex(h.Magic), h.Timing, h.Counter, h.Word0, h.Word1, h.Area)
+		n.row("", node.Hex(h.Magic), h.Timing, h.Counter, h.Word0, h.Word1, h.Area, sum.Valid,
+			sum.LogEvents, sum.StatEvents)
 	}
 	for _, e := range engines {
 		n.row("engines[]", e.Index, e.Type, e.Call, e.Counters[0], e.Counters[1], e.Counters[2])

@@ -32,6 +32,7 @@ type machineFlags struct {
 	limit  time.Duration // virtual, of a run; 0 for none
 	// overlap submits each run on two streams at a time
 	overlap bool
+	fast    bool   // on the low-latency event path
 	calls   bool   // no step is a trigger
 	ran     func() // is called when the engine has computed a task; may be nil
 }
@@ -50,6 +51,8 @@ func (f *machineFlags) registerRun(s *pflag.FlagSet) {
 	s.DurationVar(&f.limit, "timeout", 0, "virtual `TIME` that a run may take, as in 250us; 0 means no limit")
 	s.BoolVar(&f.overlap, "overlap", false, "submit each run on two streams at a time, which the M1 does not finish: "+
 		"the run ends with an error when its --timeout is over")
+	s.BoolVar(&f.fast, "low-latency", false, "with --overlap, take the runtime's low-latency event path, on which "+
+		"both streams finish")
 	s.BoolVar(&f.calls, "no-chaining", false, "send a call in every step of a model with resident values, and not a "+
 		"trigger of a request that the firmware keeps")
 }
@@ -72,6 +75,8 @@ func (f *machineFlags) check() error {
 		return usagef("--timeout=%v: must be 0 or more", f.limit)
 	case f.overlap && f.limit == 0:
 		return usagef("--overlap requires --timeout")
+	case f.fast && !f.overlap:
+		return usagef("--low-latency requires --overlap")
 	case f.inject == "":
 		return nil
 	}
@@ -136,7 +141,7 @@ func (f *machineFlags) build(ctx context.Context, load loading, mode numerics.Mo
 	events *trace.Recording) (_ *simulation, err error) {
 	r := &simulation{events: events}
 	o := stack.Options{Target: load.of, Strict: f.strict, Workers: workers, Numerics: sim.EngineNumerics(mode),
-		Ran: f.ran, Timeout: f.limit, Overlap: f.overlap, NoChaining: f.calls}
+		Ran: f.ran, Timeout: f.limit, Overlap: f.overlap, LowLatency: f.fast, NoChaining: f.calls}
 	if events != nil {
 		o.Trace = events.Tracer()
 	}

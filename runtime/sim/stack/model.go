@@ -199,6 +199,7 @@ func (p *Process) model() (*Model, error) {
 	rt, err := e5rt.New(e5rt.Options{
 		Engine: p, Clock: p.clock(), Trace: o.Trace, Client: uint64(p.id.PID),
 		Numerics: o.Numerics, Workers: o.Workers, CallBytes: o.CallBytes, OverlapStreams: o.Overlap,
+		LowLatency: o.LowLatency,
 	})
 	if err != nil {
 		return nil, err

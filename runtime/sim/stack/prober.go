@@ -42,6 +42,7 @@ type Prober struct {
 	task    *driver.Task
 	control *driver.Services
 	direct  *driver.Services
+	admin   *driver.Services // for the methods
 
 	container []byte // of the program; nil for none
 	program   driver.Handle
@@ -88,11 +89,16 @@ func (s *Stack) NewProber(container []byte, role, team string, keys []string) (*
 	if p.direct, err = s.Device.OpenDirect(direct); err != nil {
 		return nil, errors.Join(err, p.control.Close())
 	}
+	if p.admin, err = s.Device.OpenHardware(direct); err != nil {
+		return nil, errors.Join(err, p.direct.Close(), p.control.Close())
+	}
 	return p, nil
 }
 
 // Close closes the clients.
-func (p *Prober) Close() error { return errors.Join(p.direct.Close(), p.control.Close()) }
+func (p *Prober) Close() error {
+	return errors.Join(p.admin.Close(), p.direct.Close(), p.control.Close())
+}
 
 // Create passes the container to the kernel.
 func (p *Prober) create() error {
@@ -187,15 +193,18 @@ func (p *Prober) SetTarget(slot int, reg uint64, index uint32) error {
 	return p.dev.Coprocessor().SetTarget(slot, reg, index)
 }
 
-// Clients returns the control client and the direct-path client.
-func (p *Prober) Clients() []*driver.Services { return []*driver.Services{p.control, p.direct} }
+// Clients returns the control client and the direct-path clients, for inference and for administration.
+func (p *Prober) Clients() []*driver.Services {
+	return []*driver.Services{p.control, p.direct, p.admin}
+}
 
 // Stats returns the record that the firmware wrote to the statistics buffer, or nil before a run.
-func (p *Prober) Stats() (*firmware.StatsHeader, []firmware.EngineStats, error) {
+func (p *Prober) Stats() (*firmware.StatsHeader, []firmware.EngineStats, firmware.Totals, error) {
 	if binary.LittleEndian.Uint16(p.stats) == 0 {
-		return nil, nil, nil
+		return nil, nil, firmware.Totals{}, nil
 	}
-	return firmware.ReadStats(p.stats)
+	h, engines, err := firmware.ReadStats(p.stats)
+	return h, engines, firmware.ReadTotals(p.stats), err
 }
 
 // Command is a command for Send.
@@ -207,6 +216,7 @@ type Command struct {
 	// Values are for the body's fields, or for a body without known fields its 32-bit words.
 	Values []uint64
 	Post   bool // do not wait for its completion
+	Mute   bool // do not ring the doorbell either, which the next command does
 }
 
 // Send sends a command to the firmware, or to the driver if it serves the command, and returns the answer and the
@@ -238,7 +248,8 @@ func (p *Prober) Send(c Command) (string, error) {
 	for _, v := range words {
 		msg = binary.LittleEndian.AppendUint32(msg, v)
 	}
-	a := &driver.MethodArguments{In: []uint64{uint64(c.Channel)}, Data: append(msg, body...), Post: c.Post}
+	a := &driver.MethodArguments{In: []uint64{uint64(c.Channel)}, Data: append(msg, body...), Post: c.Post,
+		Mute: c.Mute}
 	return p.method("ANE_SendCommand", a)
 }
 
@@ -278,7 +289,7 @@ func (p *Prober) Method(name string, in []uint64) (string, error) {
 		return "", fmt.Errorf("unknown method %q", name)
 	}
 	if slices.Contains(ofMappings, name) {
-		if err := p.mapMemory(); err != nil {
+		if err := p.mapTo(p.admin); err != nil {
 			return "", err
 		}
 	}
@@ -286,15 +297,12 @@ func (p *Prober) Method(name string, in []uint64) (string, error) {
 }
 
 func (p *Prober) method(name string, a *driver.MethodArguments) (string, error) {
-	r := p.direct.Client().Method(name, a)
+	err := p.admin.Method(name, a)
 	text := a.Text
 	for i, v := range a.Out {
 		text += fmt.Sprintf("out[%d]: %#x\n", i, v)
 	}
-	if r != driver.Success {
-		return text, fmt.Errorf("%s: %s: %w", name, r, p.direct.Client().LastError())
-	}
-	return text, nil
+	return text, err
 }
 
 // Selector calls a selector of a user client: "control", "direct" or "hints". What must come before it, such as the
@@ -487,14 +495,16 @@ var directCalls = []func(*Prober) error{
 	},
 }
 
-// mapMemory maps a page of the task for the engine.
-func (p *Prober) mapMemory() error {
+func (p *Prober) mapMemory() error { return p.mapTo(p.direct) }
+
+// mapTo maps a page of the task for the engine.
+func (p *Prober) mapTo(s *driver.Services) error {
 	if p.mapped != 0 {
 		return nil
 	}
 	b := make([]byte, translation.PageSize)
 	at := p.task.Map(b)
-	addr, err := p.direct.MemoryMap(0, []driver.Range{{Addr: at, Size: uint64(len(b))}}, translation.Input)
+	addr, err := s.MemoryMap(0, []driver.Range{{Addr: at, Size: uint64(len(b))}}, translation.Input)
 	p.mapped = addr
 	return err
 }

@@ -41,7 +41,9 @@ type Options struct {
 	// Overlap submits each run of a model a second time, on a stream of its own, while the first is in flight. The M1
 	// does not finish it: the run ends with an error when the Timeout is over, which must not be 0.
 	Overlap bool
-	Limits  broker.Limits
+	// LowLatency selects the low-latency event path, on which both of them complete.
+	LowLatency bool
+	Limits     broker.Limits
 	// Preempt has the firmware abort a call between two tasks for a more urgent one (chapter 2). Otherwise calls run to
 	// completion (chapter 29).
 	Preempt bool

@@ -173,7 +173,7 @@ func (s *Session) ready(ctx context.Context, m *Method, req *EvaluateRequest, pa
 	}
 	r := &set.request
 	*r = Request{
-		Handle: handle, Further: len(req.Then), Priority: class.Priority, Queue: class.Queue, QoS: class.QoS,
+		Handle: handle, Further: len(req.Then), Priority: class.Priority, QoS: class.QoS,
 		Timeout: req.Timeout, Inputs: r.Inputs[:0], Outputs: r.Outputs[:0],
 	}
 	if r.Procedure, set.surfaces, err = in.arrange(m.Name, req, set.surfaces[:0]); err == nil {

@@ -107,7 +107,7 @@ func (s *Session) instantiate(method string, req InstanceRequest, m *model, r *r
 	return &InstanceReply{
 		Instance:   in.num,
 		QueueDepth: in.depth,
-		Queue:      c.Queue,
+		Queue:      QueueIndex(c.QoS),
 		Priority:   c.Priority,
 		Procedures: r.procs,
 	}, nil

@@ -3,6 +3,8 @@ package broker
 import (
 	"cmp"
 	"fmt"
+
+	"github.com/zinc-compiler/zinc/runtime/sim/stack/firmware"
 )
 
 // QoS is the quality-of-service class that every compile, load and instantiate
@@ -27,7 +29,6 @@ const (
 type QoSClass struct {
 	QoS      QoS
 	Name     string
-	Queue    int // queue index, below 8
 	Priority int // program priority: 0 and 1 the system's band, 2 to 7 the applications'
 	// Keys are entitlements. The caller must hold one of them, unless there are none.
 	Keys []string
@@ -43,23 +44,23 @@ var (
 	keyRealTime         = kernelKey("realtimePriority")
 )
 
-// QoSClasses maps classes to queue and priority, most urgent first.
+// QoSClasses maps classes to priorities, most urgent first.
 var QoSClasses = []QoSClass{
-	{QoS: QoSSystemReserved, Name: "system-reserved", Queue: 0, Priority: 0, Keys: []string{keySystemPriorities},
+	{QoS: QoSSystemReserved, Name: "system-reserved", Priority: 0, Keys: []string{keySystemPriorities},
 		Restricted: true, Source: "tables 27.7, 29.6 and 30.2; number modelled"},
-	{QoS: QoSSystemRealTime, Name: "system real-time", Queue: 1, Priority: 1, Keys: []string{keyRealTime,
+	{QoS: QoSSystemRealTime, Name: "system real-time", Priority: 1, Keys: []string{keyRealTime,
 		keySystemPriorities}, Restricted: true, Source: "tables 27.7 and 30.2; number modelled"},
-	{QoS: QoSRealTime, Name: "real-time", Queue: 2, Priority: 2, Keys: []string{keyRealTime}, Restricted: true,
+	{QoS: QoSRealTime, Name: "real-time", Priority: 2, Keys: []string{keyRealTime}, Restricted: true,
 		Source: "public interfaces: priority and queue 2, only restricted connections; number modelled"},
-	{QoS: QoSUserInteractive, Name: "user-interactive", Queue: 3, Priority: 3, Restricted: false,
+	{QoS: QoSUserInteractive, Name: "user-interactive", Priority: 3, Restricted: false,
 		Source: "public interfaces: priorities below 4 run as class 33"},
-	{QoS: QoSUserInitiated, Name: "user-initiated", Queue: 4, Priority: 4, Restricted: false,
+	{QoS: QoSUserInitiated, Name: "user-initiated", Priority: 4, Restricted: false,
 		Source: "public interfaces: the class of priority 4"},
-	{QoS: QoSDefault, Name: "default", Queue: 5, Priority: 5, Restricted: false,
+	{QoS: QoSDefault, Name: "default", Priority: 5, Restricted: false,
 		Source: "table 27.6 shows the pair (5, 21)"},
-	{QoS: QoSUtility, Name: "utility", Queue: 6, Priority: 6, Restricted: false,
+	{QoS: QoSUtility, Name: "utility", Priority: 6, Restricted: false,
 		Source: "public interfaces: the class of priority 6"},
-	{QoS: QoSBackground, Name: "background", Queue: 7, Priority: 7, Restricted: false,
+	{QoS: QoSBackground, Name: "background", Priority: 7, Restricted: false,
 		Source: "modelled: the last level"},
 }
 
@@ -82,13 +83,8 @@ func (q QoS) String() string {
 	return fmt.Sprintf("class %d", uint32(q))
 }
 
-// QueueIndex returns the queue of a class, or of QoSDefault if the class is not in the table.
-func QueueIndex(q QoS) int {
-	if c, ok := q.class(); ok {
-		return c.Queue
-	}
-	return QueueIndex(QoSDefault)
-}
+// QueueIndex returns the hardware queue of a class, or of QoSDefault if the class is not in the table.
+func QueueIndex(q QoS) int { return firmware.QueueOf(ProgramPriority(q)) }
 
 // ProgramPriority returns the program priority of a class, 0 to 7 with 0 the most urgent, or the priority of QoSDefault
 // if the class is not in the table.

@@ -77,7 +77,6 @@ type Request struct {
 	Procedure int // index
 	Further   int // procedures after it that the firmware runs without the host
 	Priority  int // 0 the most urgent of 8
-	Queue     int // of the hardware
 	QoS       QoS
 	Inputs    []uint32 // surfaces, one per port in the procedures' order
 	Outputs   []uint32

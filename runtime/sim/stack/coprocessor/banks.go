@@ -21,8 +21,8 @@ type BankRow struct {
 	Bank  Bank
 	Name  string
 	Role  string
-	// Index is the device-tree reg index of the aperture. The first four are a contiguous base and three successive
-	// offsets; ANEHAL's come from per-family device fields. The numbers are modelled.
+	// Index is the device-tree reg index of the aperture: a base and three successive offsets (the base is modelled).
+	// Those of ANEHAL are per family, and the driver knows them.
 	Index int
 	Size  uint32 // bytes, modelled
 }
@@ -34,9 +34,9 @@ var Banks = [NumBanks]BankRow{
 	{Order: 2, Bank: PS, Name: "PS", Role: "power-state", Index: 1, Size: 0x4000},
 	{Order: 3, Bank: PWGATE, Name: "PWGATE", Role: "power-gate", Index: 2, Size: 0x4000},
 	{Order: 4, Bank: PTD, Name: "PTD", Role: "page-table and translation-domain control", Index: 3, Size: 0x4000},
-	{Order: 5, Bank: ANEHAL1, Name: "ANEHAL1", Role: "hardware-abstraction register aperture", Index: 7, Size: 0x4000},
-	{Order: 6, Bank: ANEHAL2, Name: "ANEHAL2", Role: "hardware-abstraction register aperture", Index: 8, Size: 0x4000},
-	{Order: 7, Bank: ANEHAL3, Name: "ANEHAL3", Role: "hardware-abstraction register aperture", Index: 9, Size: 0x4000},
+	{Order: 5, Bank: ANEHAL1, Name: "ANEHAL1", Role: "hardware-abstraction register aperture", Size: 0x4000},
+	{Order: 6, Bank: ANEHAL2, Name: "ANEHAL2", Role: "hardware-abstraction register aperture", Size: 0x4000},
+	{Order: 7, Bank: ANEHAL3, Name: "ANEHAL3", Role: "hardware-abstraction register aperture", Size: 0x4000},
 }
 
 // String names the bank.
@@ -56,6 +56,9 @@ const (
 	RegDoorbell = 0x1100 // ANE: the host's doorbell; a mask of 1 << index
 	RegIRQ      = 0x1104 // ANE: 1 enables the interrupts to the host
 	RegPower    = 0x0000 // PS: 1 powers the device on, 0 off, which loses all state
+	RegClock    = 0x0004 // PS: 1 brings the clock to its full rate
+	RegArm      = 0x0000 // ANEHAL1: 1 clears and starts the performance counters, 0 stops them
+	RegCounters = 0x0010 // ANEHAL1: the counters, four bytes apart
 	RegGate     = 0x0000 // PWGATE: 1 opens the gate
 	RegStream   = 0x0000 // PTD: enables a translation stream, four bytes apart
 

@@ -56,10 +56,12 @@ var BootValues = []BootValue{
 	{"heap", "bytes of the kernel's initial heap; the framework reserves 1 MiB"},
 	{"ring", "ring-buffer version of the channels"},
 	{"ready", "channels that the firmware marks ready, of 8"},
+	{"depth", "places of each priority queue"},
 	{"events", "places of the pool of direct procedure-call events"},
 	{"queue", "hardware queue that calls go to, instead of that of their priority"},
 	{"network", "task queue of every program"},
 	{"content", "content type of every procedure, which no container names"},
+	{"power", "power state of the engine after its power-up"},
 	{"fabric", "fabric system register when its link has power"},
 }
 
@@ -245,6 +247,7 @@ type boot struct {
 	stuck    *stuckQueue
 	held     []heldNote
 	run      runState
+	lines    uint64 // of the log
 
 	// State of the current Run.
 	ctx         context.Context
@@ -272,7 +275,7 @@ func newBoot(d *Device, kc firmware.KernelConfig) (*boot, error) {
 	if err = b.createPumps(); err != nil {
 		return nil, err
 	}
-	if b.sched, err = firmware.NewScheduler(callDepth, callFlight); err != nil {
+	if b.sched, err = firmware.NewScheduler(int(d.cfg.bootValue("depth", callDepth)), callFlight); err != nil {
 		return nil, err
 	}
 	if err = b.jobs.init(int(min(d.cfg.bootValue("events", numJobs), numJobs))); err != nil {
@@ -296,6 +299,9 @@ func newBoot(d *Device, kc firmware.KernelConfig) (*boot, error) {
 		version = func(string) uint32 { return uint32(v) }
 	}
 	b.channels, err = channelTable(version)
+	for i := 0; err == nil && i < len(b.channels); i++ { // each has a mailbox
+		_, err = b.kernel.Take(firmware.Mailboxes)
+	}
 	return b, err
 }
 

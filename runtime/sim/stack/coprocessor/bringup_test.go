@@ -299,6 +299,10 @@ func TestFirstCommandsAreInOrder(t *testing.T) {
 	if n := h.command("SET_SNE_PMU_BASE", none(), 0x1000); n.status() != StatusMalformed {
 		t.Errorf("another PMU base: %+v", n)
 	}
+	if got := h.d.PMU(PMUBase); got != PowerSlow {
+		t.Errorf("power state of a slow clock is %#x", got)
+	}
+	h.d.Write32(PS, RegClock, 1)
 	for i, want := range []uint32{PowerOn, PowerOn, 0, 0, 0, 0} {
 		if got := h.d.PMU(PMUBase + PMUStride*uint64(i)); got != want {
 			t.Errorf("power state %d is %#x", i, got)

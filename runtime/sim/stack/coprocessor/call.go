@@ -148,12 +148,14 @@ func (b *boot) job(d *protocol.Delivery, h protocol.Header, call protocol.Proced
 		UserID:              process.user,
 		JobID:               j.call.JobID,
 		Priority:            h.Priority,
-		HWQueue:             uint32(b.d.cfg.bootValue("queue", uint64(h.Priority))),
+		HWQueue:             uint32(b.d.cfg.bootValue("queue", uint64(firmware.QueueOf(int(h.Priority))))),
 		TaskQueue:           uint32(j.program.task),
 		ScheduleInfoQueueID: h.Priority,
 	}
 	if b.tracing() {
+		before := b.lines
 		b.logCall(d, h, &j.call)
+		j.logged = b.lines - before
 	}
 	return j, nil
 }
@@ -212,9 +214,12 @@ func (b *boot) enlist(j *job) error {
 			return refusef(StatusFull, "sharedEventsActiveNbr is %d; fewer than %d calls may wait for shared events",
 				len(b.jobs.parked)+1, protocol.MaxSharedEvents)
 		}
-		j.waiting = true
-		b.jobs.parked = append(b.jobs.parked, j)
-		return nil
+		var err error
+		if j.signal, err = b.kernel.Take(firmware.Signals); err == nil {
+			j.waiting = true
+			b.jobs.parked = append(b.jobs.parked, j)
+		}
+		return err
 	}
 	return b.schedule(j)
 }
@@ -227,6 +232,7 @@ func (b *boot) schedule(j *job) error {
 		Network:  j.program.task,
 	})
 	if err != nil {
+		b.printf("[isHWReady] priority queue is full!")
 		return err
 	}
 	j.queued = true
@@ -378,7 +384,9 @@ func (b *boot) work(first, n int) error {
 
 // worked reports the time of a task of the running procedure.
 func (d *Device) worked(i int) {
-	if f, p := d.cfg.Tasks, d.proc; f != nil {
+	f, p := d.cfg.Tasks, d.proc
+	d.countTask(p.times[i], p.kinds[i])
+	if f != nil {
 		f(TaskTime{Procedure: p.name, Task: i, Bound: p.kinds[i], Time: p.times[i]})
 	}
 }
@@ -430,7 +438,8 @@ func (b *boot) runTasks(j *job, m engine.Memory) error {
 	if len(j.call.Order) == 0 {
 		return run(span{0, len(j.proc.tasks)})
 	}
-	for _, k := range j.call.Order {
+	for i, k := range j.call.Order {
+		b.printf("customExecuteOrder[%d]: operation %d", i, k)
 		if err := run(j.proc.ops[k]); err != nil {
 			return err
 		}

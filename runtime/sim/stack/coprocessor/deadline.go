@@ -15,6 +15,7 @@ type stuckQueue struct {
 	b      *boot
 	job    *job
 	queue  int
+	timer  int  // the kernel's, until the deadline
 	clears bool // an abort clears it
 	idle   bool
 	ended  bool
@@ -39,7 +40,11 @@ func (b *boot) jam(j *job, f inject.Fault) {
 	b.injectedNote(f, "hardware queue")
 	s := &stuckQueue{b: b, job: j, queue: queue, clears: f.Value&1 == 0}
 	b.stuck = s
-	if err := b.kernel.Change(b.tasks[callManager], firmware.TaskBlock); err != nil { // until the deadline
+	err := b.kernel.Change(b.tasks[callManager], firmware.TaskBlock) // until the deadline
+	if err == nil {
+		s.timer, err = b.kernel.Take(firmware.Timers)
+	}
+	if err != nil {
 		b.fail(synchronousAbort, err)
 		return
 	}
@@ -71,6 +76,7 @@ func (b *boot) deadline() {
 		return
 	}
 	b.stuck = nil
+	_ = b.kernel.Release(firmware.Timers, s.timer) // never fails: jam has taken it
 	network := uint64(s.job.program.network)
 	b.d.log.Note("software deadline", 0, 0, trace.Number("task queue", network))
 	if s.how == firmware.Stuck {

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/zinc-compiler/zinc/compile/cost"
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/firmware"
 )
 
@@ -83,5 +84,32 @@ func TestMisuseIsAnError(t *testing.T) {
 	h.post("REQUEST_PROGRAM_ID", none())
 	if err := h.run(); err != nil || inner == nil {
 		t.Errorf("%v; inside: %v", err, inner)
+	}
+}
+
+// TestCountersCountWhileTheyAreArmed: the host arms the performance counters, which a new arming clears.
+func TestCountersCountWhileTheyAreArmed(t *testing.T) {
+	h := ready(t, nil)
+	count := func() (n [NumCounters]uint32) {
+		h.d.countTask(5, cost.DMA)
+		h.d.countTask(7, cost.Products)
+		for i := range n {
+			n[i] = h.d.Read32(ANEHAL1, RegCounters+4*uint32(i))
+		}
+		return n
+	}
+	none := [NumCounters]uint32{}
+	if n := count(); n != none {
+		t.Errorf("%v without arming", n)
+	}
+	for range 2 {
+		h.d.Write32(ANEHAL1, RegArm, 1)
+		if n := count(); n != [NumCounters]uint32{2, 12, 1} {
+			t.Errorf("%v", n)
+		}
+	}
+	h.d.Write32(ANEHAL1, RegArm, 0)
+	if n := count(); n != [NumCounters]uint32{2, 12, 1} {
+		t.Errorf("%v after the end", n)
 	}
 }

@@ -103,9 +103,15 @@ func (b *boot) unpark() {
 			parked = append(parked, j)
 			continue
 		}
-		j.waiting = false
+		b.awake(j)
 	}
 	b.jobs.parked = parked
+}
+
+// awake ends a call's wait.
+func (b *boot) awake(j *job) {
+	j.waiting = false
+	_ = b.kernel.Release(firmware.Signals, j.signal) // never fails: the call has taken it
 }
 
 // hostSignals processes the host's signals.
@@ -134,6 +140,7 @@ func (b *boot) abandon(process int32) {
 			b.jobs.parked = append(b.jobs.parked, j)
 			continue
 		}
+		b.awake(j)
 		j.status, j.err = StatusDropped,
 			refusef(StatusDropped, "process %d was terminated while one of its calls waited for shared events", process)
 		b.fault(j.status, j.err)

@@ -459,7 +459,7 @@ func full(t testing.TB, d *Device) {
 	t.Helper()
 	for _, p := range d.Pools() {
 		switch p.Name {
-		case "task", "queue", "semaphore": // held by the pumps
+		case "task", "queue", "semaphore", "mutex", "mailbox", "framework arena": // held by pumps and channels
 			continue
 		}
 		if p.Available != p.Total {

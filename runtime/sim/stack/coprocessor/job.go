@@ -27,10 +27,12 @@ type job struct {
 	handler uint64 // of a trigger
 	stamp   uint64 // of a trigger
 	began   time.Duration
+	logged  uint64 // lines of the firmware's log
 	step    trace.Step
 	status  Status
 	err     error
 	waiting bool
+	signal  int  // the kernel's, while it waits
 	queued  bool // in the scheduler
 
 	// next is the following sub-packet of an inference call, which starts when this job has ended without an error;

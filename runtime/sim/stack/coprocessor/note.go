@@ -4,6 +4,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/zinc-compiler/zinc/runtime/sim/stack/firmware"
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/inject"
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/protocol"
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/trace"
@@ -138,6 +139,8 @@ func (d *Device) CallHost(payload []byte) (slot uint32, err error) {
 	if slot, err = b.rings.CallHost(payload); err != nil {
 		return 0, err
 	}
+	// The daemon waits for the answer; a second call may find it waiting.
+	_ = b.kernel.Change(b.tasks[hostRPC], firmware.TaskWait)
 	d.log.Note("CSNE_CMD_BACK_CHANNEL_RPC", 0, 0, trace.Number("slot", slot), trace.Data(payload))
 	b.ringControl()
 	return slot, nil

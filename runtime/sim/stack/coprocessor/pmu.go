@@ -7,9 +7,10 @@ const (
 	PMUStride  = 8
 	PMUEntries = 5
 
-	// PowerOn is the low byte of an engine that has power (modelled; without
-	// power it is zero).
-	PowerOn = 0xff
+	// PowerSlow and PowerOn are the low bytes of an engine that has power, before its clock has its full rate and then
+	// (modelled; without power it is zero).
+	PowerSlow = 0x0f
+	PowerOn   = 0xff
 )
 
 // PMU reads a power-status register. Entry 0 is the M1's engine, entry 1 the memory cache (this assignment is
@@ -23,6 +24,8 @@ func (d *Device) PMU(addr uint64) uint32 {
 	defer d.mu.Unlock()
 	switch {
 	case !d.regs.up():
+	case i == 0 && !d.regs.fast:
+		return uint32(d.cfg.bootValue("power", PowerSlow))
 	case i == 0, i == 1 && d.boot != nil && d.boot.settings.on(DeviceMemoryCache):
 		return PowerOn
 	}

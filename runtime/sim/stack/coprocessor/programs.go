@@ -81,9 +81,20 @@ func (t *programTable) slot(id int32) (int, error) {
 	return int(id), nil
 }
 
+// taskBytes is what the firmware keeps of a task, in its heap (modelled).
+const taskBytes = 64
+
+// bytes is what a program takes of the firmware's heap.
+func (p *program) bytes() (n uint64) {
+	for i := range p.procs {
+		n += taskBytes * uint64(len(p.procs[i].tasks))
+	}
+	return n
+}
+
 // loadProgram takes a firmware container into a slot: LOAD_AFPP and LOAD_PROGRAM (that both take the same container is
 // modelled).
-func (b *boot) loadProgram(d *protocol.Delivery, a *answer) error {
+func (b *boot) loadProgram(d *protocol.Delivery, a *answer) (err error) {
 	t := b.table
 	mem, err := b.region(d, "LOAD_AFPP")
 	if err != nil {
@@ -103,6 +114,14 @@ func (b *boot) loadProgram(d *protocol.Delivery, a *answer) error {
 		return err
 	}
 	p.user, p.ctx = user, ctx
+	if err := b.kernel.Heap.Take(p.bytes()); err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			b.kernel.Heap.Release(p.bytes())
+		}
+	}()
 	slot, err := t.slot(d.Header.ProgramID)
 	if err != nil {
 		return err
@@ -144,6 +163,7 @@ func (b *boot) unloadProgram(d *protocol.Delivery, _ *answer) error {
 	}
 	t.validity[p.slot*ValidityStride] = 0
 	t.slots[p.slot] = nil
+	b.kernel.Heap.Release(p.bytes())
 	slot := d.Header.ProgramID
 	b.settings.premaps = slices.DeleteFunc(b.settings.premaps, func(m premap) bool { return m.program == slot })
 	return b.queues.Close(p.network)

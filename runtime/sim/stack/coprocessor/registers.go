@@ -1,5 +1,7 @@
 package coprocessor
 
+import "github.com/zinc-compiler/zinc/compile/cost"
+
 // registers are the contents of the apertures. Only registers of the bring-up and the doorbell have an effect; the
 // others keep what was written.
 type registers struct {
@@ -11,6 +13,28 @@ type registers struct {
 	bells   uint32
 	power   bool
 	gate    bool
+	fast    bool // the clock has its full rate
+	counts  [NumCounters]uint32
+	armed   bool
+}
+
+// The counters of the performance-counter block; which it has is modelled.
+const (
+	CountTasks       = iota // tasks of the engine
+	CountNanoseconds        // of them
+	CountDMA                // tasks whose time is that of DMA
+	NumCounters      = iota
+)
+
+// countTask adds a task to the counters that the kernel has armed.
+func (d *Device) countTask(t cost.Time, bound cost.Term) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if r := &d.regs; r.armed {
+		r.counts[CountTasks]++
+		r.counts[CountNanoseconds] += uint32(t)
+		r.counts[CountDMA] += bit(bound == cost.DMA)
+	}
 }
 
 // maxHeld bounds the number of written registers of a bank.
@@ -35,6 +59,8 @@ func (d *Device) Read32(b Bank, off uint32) uint32 {
 		return 0
 	case b == PS && off == RegPower:
 		return bit(r.power)
+	case b == PS && off == RegClock:
+		return bit(r.fast)
 	case b == PWGATE && off == RegGate:
 		return bit(r.gate)
 	case !r.up():
@@ -51,6 +77,8 @@ func (d *Device) Read32(b Bank, off uint32) uint32 {
 		return bit(r.irq)
 	case b == ANE && off == RegDoorbell:
 		return r.bells
+	case b == ANEHAL1 && off >= RegCounters && off < RegCounters+4*NumCounters:
+		return r.counts[(off-RegCounters)/4]
 	case b == ANE && off >= fileBase && off < fileEnd && d.boot != nil:
 		return d.boot.file.Read(off)
 	}
@@ -91,6 +119,12 @@ func (d *Device) Write32(b Bank, off uint32, v uint32) {
 		r.irq = v&1 == 1
 	case b == ANE && off == RegDoorbell:
 		r.bells |= v
+	case b == PS && off == RegClock:
+		r.fast = v&1 == 1
+	case b == ANEHAL1 && off == RegArm:
+		if r.armed = v&1 == 1; r.armed {
+			clear(r.counts[:])
+		}
 	case len(r.words[b]) < maxHeld:
 		if r.words[b] == nil {
 			r.words[b] = map[uint32]uint32{}

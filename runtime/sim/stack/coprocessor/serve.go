@@ -98,6 +98,9 @@ func (b *boot) take(d *protocol.Delivery) pump {
 		return idleTask
 	}
 	to := commands[d.Row.ID&0x7f].pump
+	if to == hostRPC {
+		_ = b.kernel.Change(b.tasks[to], firmware.TaskSignal) // it waits, or the answer comes again
+	}
 	if d.Row == &protocol.Start {
 		to = idleTask
 	}

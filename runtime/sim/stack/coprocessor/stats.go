@@ -38,6 +38,6 @@ func (b *boot) writeStats(j *job) error {
 	return p.stats.Complete(firmware.CallStats{
 		Timing: uint64(took), Counter: p.stats.Totals().Valid + 1, Word0: j.call.UserID, Word1: j.call.JobID,
 		Call:    j.call.JobID,
-		Engines: statsEngine, Table: table[:], StatEvents: uint64(len(j.proc.tasks)),
+		Engines: statsEngine, Table: table[:], LogEvents: j.logged, StatEvents: uint64(len(j.proc.tasks)),
 	})
 }

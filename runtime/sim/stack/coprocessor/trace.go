@@ -24,6 +24,7 @@ func (b *boot) printing() bool     { return b.settings.printing && b.d.cfg.Termi
 // printf writes a line of the firmware's log.
 func (b *boot) printf(format string, args ...any) {
 	if b.printing() {
+		b.lines++
 		b.d.cfg.Terminal(fmt.Sprintf(format, args...))
 	}
 }

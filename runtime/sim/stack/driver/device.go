@@ -61,6 +61,7 @@ type Device struct {
 	trace      trace.Log
 	gate       *gate
 	hw         *hardware
+	balancer   balancer
 	tokens     atomic.Uint64
 	standing   *client // the hints client that always exists; it has no task
 
@@ -109,6 +110,7 @@ func NewDevice(cfg Config) (*Device, error) {
 	if d.hw, err = newHardware(d); err != nil {
 		return nil, err
 	}
+	d.balancer = balancer{[]*hardware{d.hw}, map[*program]int{}}
 	d.gate.note = d.noteGate
 	d.standing = &client{d: d, row: &ClientTypes[HintsClient-1], task: &Task{}}
 	d.hw.recovery.tokens = RecoveryBurst
@@ -277,8 +279,7 @@ type UserClient interface {
 	Close() Return
 }
 
-// ConnectionOffset is where the object of either functional client, and the handle
-// of either front end, stores its connection (chapter 27).
+// ConnectionOffset is where the object of a front end stores its connection (chapter 27).
 const ConnectionOffset = 0x40
 
 // The types of user clients (listing 27.1). The numbers are modelled.

@@ -57,6 +57,7 @@ type hardware struct {
 	boot     atomic.Uint32 // successful bring-ups; each discards what was loaded before
 	failures atomic.Uint32 // second wakes that never came
 	rung     atomic.Uint64 // doorbell stores of the firmware
+	counters [coprocessor.NumCounters]atomic.Uint64
 }
 
 // resources is the answer to RESOURCE_INFO_GET.
@@ -97,7 +98,13 @@ func (h *hardware) start() {
 	h.d.trace.Note("ANEHWDevice::start", 0, 0, trace.Text("provider", Kexts[0].Provider[0]),
 		trace.Text("role", Kexts[0].ProviderRole))
 	for _, b := range coprocessor.Banks {
-		h.d.trace.Note("map register aperture", 0, 0, trace.Text("bank", b.Name), trace.Number("index", b.Index))
+		index := b.Index
+		if b.Bank >= coprocessor.ANEHAL1 {
+			if index = h.d.properties.HALApertures[b.Bank-coprocessor.ANEHAL1]; index == 0 {
+				continue
+			}
+		}
+		h.d.trace.Note("map register aperture", 0, 0, trace.Text("bank", b.Name), trace.Number("index", index))
 	}
 }
 
@@ -107,10 +114,7 @@ func (h *hardware) powerOn(kind uint32) error {
 	var errs []error
 	for range bootAttempts {
 		h.event("ANEHWDevice::power_on_hardware")
-		h.cop.Write32(coprocessor.PS, coprocessor.RegPower, 1)
-		h.cop.Write32(coprocessor.PWGATE, coprocessor.RegGate, 1)
-		h.powered.Store(true)
-		h.d.spend(cost.PowerUp, time.Duration(cost.PoweringUp()))
+		h.supply()
 		err := h.init(kind)
 		if err == nil {
 			return nil
@@ -119,6 +123,28 @@ func (h *hardware) powerOn(kind uint32) error {
 		h.powerOff()
 	}
 	return fmt.Errorf("driver: bring-up failed %d times: %w", bootAttempts, errors.Join(errs...))
+}
+
+// supply gives the engine what its power status lacks: power, and then the full clock rate.
+func (h *hardware) supply() {
+	power, ramp := cost.PoweringUp()
+	if h.status() == 0 {
+		h.cop.Write32(coprocessor.PS, coprocessor.RegPower, 1)
+		h.cop.Write32(coprocessor.PWGATE, coprocessor.RegGate, 1)
+		h.d.spend(cost.PowerUp, time.Duration(power))
+	}
+	h.powered.Store(true)
+	if h.status() != coprocessor.PowerOn {
+		h.cop.Write32(coprocessor.PS, coprocessor.RegClock, 1)
+		h.d.spend(cost.PowerUp, time.Duration(ramp))
+	}
+}
+
+// status reads the engine's power status of the performance-monitoring unit.
+func (h *hardware) status() uint32 {
+	v := h.cop.PMU(coprocessor.PMUBase)
+	h.d.trace.Note("power status", 0, 0, trace.Text("value", fmt.Sprintf("%#x", v)))
+	return v
 }
 
 // powerOff powers the device off, which discards all state of the firmware.

@@ -18,6 +18,7 @@ type MethodArguments struct {
 	In   []uint64 // as many as the method's row says
 	Data []byte   // of ANE_SendCommand: the message
 	Post bool     // of ANE_SendCommand: the message is posted and taken, and its completion is not awaited
+	Mute bool     // of ANE_SendCommand: the message is posted, and the doorbell of the next one announces it
 	Out  []uint64 // filled by the call; as many as the row says
 	Text string   // filled by the diagnostics
 }
@@ -192,8 +193,15 @@ func (c *client) sendCommand(a *MethodArguments) (Return, error) {
 		if r, err := h.ensure(deadline); r != Success {
 			return r, err
 		}
-		if err := h.post(ch, a.Data, bells[ch]); err != nil {
+		bell := bells[ch]
+		if a.Mute {
+			bell = noBell
+		}
+		if err := h.post(ch, a.Data, bell); err != nil {
 			return h.failed(err), err
+		}
+		if a.Mute {
+			return Success, nil
 		}
 		if a.Post {
 			err := h.cop.Run(context.Background())

@@ -213,3 +213,39 @@ func TestSleepWake(t *testing.T) {
 		}
 	}
 }
+
+// TestFrontEndsHaveCallsOfTheirOwn: requests belong to one front end, methods to the other, and both load their
+// connection from the handle.
+func TestFrontEndsHaveCallsOfTheirOwn(t *testing.T) {
+	d := newDevice(t, Config{})
+	s := open(t, d, broker(1))
+	admin, err := d.OpenHardware(broker(2))
+	if err != nil {
+		t.Fatal(err)
+	}
+	on := &MethodArguments{Out: make([]uint64, 1)}
+	if err := admin.Method("ANE_IsPowered", on); err != nil || on.Out[0] != 1 {
+		t.Errorf("%v, %v", on.Out, err)
+	}
+	_, err = admin.SendRequest(&Request{})
+	want(t, err, Unsupported)
+	want(t, s.Method("ANE_IsPowered", on), Unsupported)
+	other := binary.LittleEndian.Uint64(admin.object[ConnectionOffset:])
+	binary.LittleEndian.PutUint64(s.object[ConnectionOffset:], other)
+	if s.Client() != admin.Client() {
+		t.Error("the call does not load the connection from the handle")
+	}
+}
+
+// TestBalancerPutsProgramsOnTheEmptiestEngine: a resident program stays where it is.
+func TestBalancerPutsProgramsOnTheEmptiestEngine(t *testing.T) {
+	a, b, c := new(program), new(program), new(program)
+	l := balancer{[]*hardware{{}, {}}, map[*program]int{a: 0, b: 1}}
+	if l.engine(c) != l.engines[0] || l.engine(b) != l.engines[1] {
+		t.Error("of two engines with a program each, want the first for another program")
+	}
+	delete(l.resident, b)
+	if l.engine(c) != l.engines[1] {
+		t.Error("want the engine without programs")
+	}
+}

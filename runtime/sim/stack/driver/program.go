@@ -220,7 +220,7 @@ func (c *client) programPrepare(args *prepareArgs, a *IOExternalMethodArguments)
 			return NotFound, fmt.Errorf("driver: token %#x was destroyed", args.token)
 		}
 		i.flags = args.flags
-		if r, err := c.d.hw.makeReady(i, deadline); r != Success {
+		if r, err := c.d.balancer.engine(i.p).makeReady(i, deadline); r != Success {
 			return r, err
 		}
 		args.programID, args.processID = uint32(i.p.slot), uint32(i.process)
@@ -276,7 +276,7 @@ func (c *client) programCreateInstance(args *instanceArgs, _ *IOExternalMethodAr
 		i.depth.Store(probe.depth.Load())
 		i.priority.Store(args.priority)
 		i.flags = args.flags
-		r, err := c.d.hw.makeReady(i, deadline)
+		r, err := c.d.balancer.engine(i.p).makeReady(i, deadline)
 		if r != Success {
 			c.forget(i)
 			c.d.dropInstance(i)
@@ -382,6 +382,7 @@ func (h *hardware) wire(i *instance) (Return, error) {
 			return NoMemory, err
 		}
 		p.loaded = l
+		h.d.balancer.resident[p] = slices.Index(h.d.balancer.engines, h)
 		h.cop.Bind(p.space.user, p.space.ctx)
 		if h.d.trace.On() {
 			addr, size := l.AFPP()
@@ -475,6 +476,7 @@ func (h *hardware) unload(p *program) {
 		h.finish(unloadAFPP, protocol.Header{ProgramID: p.slot, ProcessID: protocol.Unbound})
 	}
 	p.boot = 0
+	delete(h.d.balancer.resident, p)
 	p.property.release()
 	if p.loaded == nil {
 		return

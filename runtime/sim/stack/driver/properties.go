@@ -39,6 +39,9 @@ type Properties struct {
 	NumEngines       uint32
 	CPUSubtype       uint32
 	InternalBuild    bool
+	// HALApertures are the device-tree reg indices of the ANEHAL apertures; 0 for one that the family does not have
+	// (the numbers are modelled).
+	HALApertures [3]int
 }
 
 // M1 are the properties read on the M1 host.
@@ -52,14 +55,17 @@ var M1 = Properties{
 	NumEngines:       1,
 	CPUSubtype:       target.Host.Subtype,
 	InternalBuild:    false,
+	HALApertures:     [3]int{7, 8, 9},
 }
 
 // PropertiesOf returns the properties of a machine that runs a target's programs: the M1's but for the architecture and
-// the CPU subtype, since no others are published (modelled). Of the M1's own subtype it returns M1.
+// the CPU subtype, since no others are published, and for the apertures: another family has six (modelled). Of the M1's
+// own subtype it returns M1.
 func PropertiesOf(t *target.Table) Properties {
 	p := M1
 	if t.Subtype != M1.CPUSubtype {
 		p.ArchitectureType, p.CPUSubtype = t.Name, t.Subtype
+		p.HALApertures[2] = 0
 	}
 	return p
 }

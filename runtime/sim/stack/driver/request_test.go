@@ -35,8 +35,8 @@ func poolsFull(t testing.TB, d *Device) {
 	t.Helper()
 	for _, p := range d.Coprocessor().Pools() {
 		switch p.Name {
-		case "task", "queue", "semaphore", "tasks", "queues", "semaphores", "mutexes", "mailboxes", "signals", "timers":
-			continue // held by the pumps from boot to reset
+		case "task", "queue", "semaphore", "mutex", "mailbox", "framework arena":
+			continue // held by the pumps and the channels from boot to reset
 		}
 		if p.Available != p.Total {
 			t.Errorf("pool %s: %d of %d", p.Name, p.Available, p.Total)

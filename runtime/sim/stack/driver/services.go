@@ -10,18 +10,27 @@ import (
 
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/coprocessor"
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/protocol"
+	"github.com/zinc-compiler/zinc/runtime/sim/stack/trace"
 )
 
 // Handle is the kernel's token of a session, a program, an instance or a chain.
 type Handle uint64
 
-// Services is ANEServicesDevice, the user-space front end for inference: it packs
-// the structs of the control client's selectors, or of the direct-path client's,
-// and calls them. Its methods may be called from several goroutines; errors are
-// *Error.
+// The user-space front ends (chapter 27).
+const (
+	ForInference      = "ANEServicesDevice"
+	ForAdministration = "ANEHWDevice"
+)
+
+// Services is a front end: it packs the structs of the control client's selectors, or of the direct-path client's, and
+// calls them. That for administration calls the methods of table 27.5 instead of requests. Its methods may be called
+// from several goroutines; errors are *Error.
 type Services struct {
+	d      *Device
 	task   *Task
-	client UserClient
+	front  string
+	object [ConnectionOffset + 8]byte // the device handle, with the connection
+	client UserClient                 // of the connection, also when it is closed
 	token  Handle
 	info   DeviceInfo
 	seq    atomic.Uint32
@@ -56,15 +65,20 @@ func (d *Device) OpenServices(task *Task) (*Services, error) {
 
 // OpenServicesUsage is OpenServices with another usage type.
 func (d *Device) OpenServicesUsage(task *Task, usage byte) (*Services, error) {
-	return d.open(task, ControlClient, usage)
+	return d.open(task, ForInference, ControlClient, usage)
 }
 
 // OpenDirect opens the device for a task over the direct path.
 func (d *Device) OpenDirect(task *Task) (*Services, error) {
-	return d.open(task, DirectPathClient, UsageStandard)
+	return d.open(task, ForInference, DirectPathClient, UsageStandard)
 }
 
-func (d *Device) open(task *Task, typ uint32, usage byte) (*Services, error) {
+// OpenHardware opens the device for a task for administration.
+func (d *Device) OpenHardware(task *Task) (*Services, error) {
+	return d.open(task, ForAdministration, DirectPathClient, UsageStandard)
+}
+
+func (d *Device) open(task *Task, front string, typ uint32, usage byte) (*Services, error) {
 	c, r := d.NewUserClient(task, typ)
 	if r != Success {
 		e := &Error{Call: "IOServiceOpen", Return: r}
@@ -73,7 +87,10 @@ func (d *Device) open(task *Task, typ uint32, usage byte) (*Services, error) {
 		}
 		return nil, e
 	}
-	s := &Services{task: task, client: c, containers: map[Handle]uint64{}}
+	s := &Services{d: d, task: task, front: front, client: c, containers: map[Handle]uint64{}}
+	id := c.(*client).id
+	binary.LittleEndian.PutUint64(s.object[ConnectionOffset:], id)
+	d.trace.Note("IOServiceOpen", id, 0, trace.Text("front", front), trace.Data(s.object[:]))
 	s.buffers.New = func() any {
 		b := &requestBuffer{}
 		b.args = IOExternalMethodArguments{ScalarInput: b.scal[:], StructureInput: b.in[:], StructureOutput: b.out[:]}
@@ -108,12 +125,34 @@ func (d *Device) open(task *Task, typ uint32, usage byte) (*Services, error) {
 // Info returns the result of the handshake.
 func (s *Services) Info() DeviceInfo { return s.info }
 
-// Client returns the user client.
-func (s *Services) Client() UserClient { return s.client }
+// Front returns the name of the front end.
+func (s *Services) Front() string { return s.front }
+
+// Client returns the user client of the connection that the handle's object has at its offset; calls of one that is
+// closed return Closed.
+func (s *Services) Client() UserClient {
+	s.d.mu.RLock()
+	defer s.d.mu.RUnlock()
+	if c := s.d.clients[binary.LittleEndian.Uint64(s.object[ConnectionOffset:])]; c != nil {
+		return c
+	}
+	return s.client
+}
+
+// Method calls a method of table 27.5.
+func (s *Services) Method(name string, a *MethodArguments) error {
+	if s.front != ForAdministration {
+		return &Error{Call: name, Return: Unsupported, Cause: fmt.Errorf("the method belongs to %s", ForAdministration)}
+	}
+	if r := s.Client().Method(name, a); r != Success {
+		return &Error{Call: name, Return: r, Cause: s.Client().LastError()}
+	}
+	return nil
+}
 
 // method calls a selector and converts its failure to an error.
 func (s *Services) method(call string, selector uint32, a *IOExternalMethodArguments) error {
-	if r := s.client.ExternalMethod(selector, a); r != Success {
+	if r := s.Client().ExternalMethod(selector, a); r != Success {
 		return &Error{Call: call, Return: r, Cause: a.cause}
 	}
 	return nil
@@ -340,7 +379,7 @@ func (s *Services) SendRequest(r *Request) (Reply, error) {
 	if err := s.pack(b, r); err != nil {
 		return Reply{}, err
 	}
-	ret := s.client.ExternalMethod(SelSendRequest, &b.args)
+	ret := s.Client().ExternalMethod(SelSendRequest, &b.args)
 	if ret != Success {
 		e := &Error{Call: "ANE_ProgramSendRequest", Return: ret, Cause: b.args.cause}
 		return Reply{Result: ret, Handle: r.Handle}, e
@@ -370,6 +409,10 @@ func (s *Services) SendRequestAsync(r *Request, port *WakePort, ref [ReferenceSi
 }
 
 func (s *Services) pack(b *requestBuffer, r *Request) error {
+	if s.front != ForInference {
+		return &Error{Call: "ANE_ProgramSendRequest", Return: Unsupported,
+			Cause: fmt.Errorf("requests belong to %s", ForInference)}
+	}
 	if err := EncodeRequest(b.in[:], r, s.seq.Add(1)-1); err != nil {
 		return &Error{Call: "ANE_ProgramSendRequest", Return: BadArgument, Cause: err}
 	}
@@ -394,7 +437,7 @@ func (s *Services) Version() (uint64, error) {
 
 // Close closes the device for the task, and the connection.
 func (s *Services) Close() error {
-	r := s.client.Close()
+	r := s.Client().Close()
 	s.mu.Lock()
 	for _, at := range s.containers {
 		s.task.Unmap(at)

@@ -47,7 +47,7 @@ var calls = sync.Pool{New: func() any {
 	return k
 }}
 
-func runCall(a *action)    { a.result = a.call.client.d.hw.run(a.call) }
+func runCall(a *action)    { a.result = a.call.client.d.balancer.engine(a.call.inst.p).run(a.call) }
 func finishCall(a *action) { a.call.complete() }
 
 // recycle returns a call to the pool without references of the request.
@@ -330,6 +330,8 @@ func (h *hardware) dispatch(k *call) (Return, error) {
 	if !k.again { // its message is the same again
 		h.d.stage(cost.Request)
 	}
+	h.cop.Write32(coprocessor.ANEHAL1, coprocessor.RegArm, 1)
+	defer h.drainCounters()
 	for posts := 1; ; posts++ {
 		if err := h.post(channel, k.msg, bell); err != nil {
 			return h.failed(err), err
@@ -351,6 +353,23 @@ func (h *hardware) dispatch(k *call) (Return, error) {
 		}
 		return Success, nil
 	}
+}
+
+// drainCounters stops the performance counters and takes what they have counted.
+func (h *hardware) drainCounters() {
+	h.cop.Write32(coprocessor.ANEHAL1, coprocessor.RegArm, 0)
+	for i := range h.counters {
+		h.counters[i].Add(uint64(h.cop.Read32(coprocessor.ANEHAL1, coprocessor.RegCounters+4*uint32(i))))
+	}
+}
+
+// Counters returns the sums of the performance counters, which the kernel arms for a request and drains after it, in
+// the order of coprocessor.CountTasks.
+func (d *Device) Counters() (sums [coprocessor.NumCounters]uint64) {
+	for i := range sums {
+		sums[i] = d.hw.counters[i].Load()
+	}
+	return sums
 }
 
 // build maps the surfaces and writes the command.

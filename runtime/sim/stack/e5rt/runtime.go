@@ -48,6 +48,9 @@ type Options struct {
 	// given to SubmitAsync breaks the wait. A completion is outstanding from the submission until a Wait, ExecuteSync
 	// or the completion function has returned, or the stream is reset.
 	OverlapStreams bool
+	// LowLatency selects the low-latency event path, on which the completion of each stream that overlaps fires
+	// (modelled: the chapter says only that this control would change it).
+	LowLatency bool
 }
 
 // Runtime holds the runtime's objects of one process. They may be used from several goroutines; objects of different

@@ -93,7 +93,7 @@ func (s *ExecutionStream) start(call string) (request uint64, lost bool, err err
 	s.state = inFlight
 	s.rt.requests++
 	if s.rt.o.OverlapStreams {
-		lost = s.rt.holder != nil
+		lost = s.rt.holder != nil && !s.rt.o.LowLatency
 		if !lost {
 			s.rt.holder = s
 		}

@@ -110,6 +110,20 @@ func TestSubmitTimeout(t *testing.T) {
 	}
 }
 
+// TestLowLatencyPathFinishesOverlappedStreams submits two streams at a time on the event path on which both complete.
+func TestLowLatencyPathFinishesOverlappedStreams(t *testing.T) {
+	d := newBed(t, newRuntime(t, e5rt.Options{OverlapStreams: true, LowLatency: true}), "testdata/accumulator.mil")
+	ss, _ := streams(t, d, 2)
+	var waits []*e5rt.Submission
+	for _, s := range ss {
+		waits = append(waits, got[*e5rt.Submission](t)(s.SubmitAsync(context.Background(), 500*time.Microsecond, nil)))
+	}
+	for i, w := range waits {
+		check(t, w.Wait(context.Background()))
+		check(t, ss[i].Reset())
+	}
+}
+
 // The unfinished path of the M1: of two overlapped streams the first one's completion
 // fires; the second one's does not, though its work is done, and its waiter blocks
 // until the timeout of its submission breaks the wait.

@@ -38,7 +38,7 @@ type KernelConfig struct {
 // DefaultKernel has room for twice the named tasks.
 var DefaultKernel = KernelConfig{
 	Capacity: [NumObjects]int{32, 160, 32, 64, 32, 32, 32}, Interrupts: 64,
-	InitialHeap: 4 << 20, Reserved: 1 << 20,
+	InitialHeap: 64 << 20, Reserved: 1 << 20,
 }
 
 // Message is a message that a pump passes to its handler.
@@ -86,6 +86,8 @@ type Kernel struct {
 	mu        sync.Mutex
 	pools     [NumObjects]*Pool
 	interrupt *Pool
+	framework Arena
+	Heap      Arena   // what the framework's reservation leaves
 	tasks     []*Task // in the order of creation
 	order     uint64
 	running   bool
@@ -97,7 +99,8 @@ func Boot(c KernelConfig) (*Kernel, error) {
 		return nil, fmt.Errorf("firmware: the initial heap is %d bytes, want more than twice the reservation of %d; "+
 			"enlarge the heap", c.InitialHeap, c.Reserved)
 	}
-	k := new(Kernel)
+	k := &Kernel{framework: Arena{name: "framework arena", size: c.Reserved},
+		Heap: Arena{name: "heap arena", size: c.InitialHeap - c.Reserved}}
 	var err error
 	for o := range k.pools {
 		if k.pools[o], err = NewPool(Object(o).String(), c.Capacity[o]); err != nil {
@@ -108,17 +111,29 @@ func Boot(c KernelConfig) (*Kernel, error) {
 	return k, err
 }
 
-// Pools reports every pool, total and available; the interrupt buffer is last.
+// Pools reports every pool, total and available, then the interrupt buffer and the bytes of the two arenas.
 func (k *Kernel) Pools() []Report {
-	out := make([]Report, 0, NumObjects+1)
+	out := make([]Report, 0, NumObjects+3)
 	for _, p := range k.pools {
 		out = append(out, p.Report())
 	}
-	return append(out, k.interrupt.Report())
+	return append(out, k.interrupt.Report(), k.framework.Report(), k.Heap.Report())
 }
 
-// taskObjects lists the objects of a task: itself, two queues, and two semaphores per queue.
-var taskObjects = [NumObjects]int{Tasks: 1, Queues: 2, Semaphores: 4}
+// Take takes an object that is not a task's, until Release.
+func (k *Kernel) Take(o Object) (int, error) { return k.pools[o].Take() }
+
+// Release returns an object to its pool.
+func (k *Kernel) Release(o Object, i int) error { return k.pools[o].Release(i) }
+
+// taskObjects lists the objects of a task: itself, two queues, and a lock and two semaphores per queue.
+var taskObjects = [NumObjects]int{Tasks: 1, Queues: 2, Semaphores: 4, Mutexes: 2}
+
+// stackBytes is the stack of a task (modelled).
+const stackBytes = 16 << 10
+
+// bytes is what a task takes of the framework's arena: its stack, and the rings of its queues.
+func (c *TaskConfig) bytes() uint64 { return stackBytes + 2*uint64(c.Depth*c.Width) }
 
 // Create creates a task in state WAITING. If a pool is empty, it takes nothing.
 func (k *Kernel) Create(c TaskConfig) (*Task, error) {
@@ -135,6 +150,9 @@ func (k *Kernel) Create(c TaskConfig) (*Task, error) {
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
+	if err := k.framework.Take(c.bytes()); err != nil {
+		return nil, err
+	}
 	for o, n := range taskObjects {
 		for range n {
 			i, err := k.pools[o].Take()
@@ -149,6 +167,7 @@ func (k *Kernel) Create(c TaskConfig) (*Task, error) {
 }
 
 func (k *Kernel) release(t *Task) (err error) {
+	k.framework.Release(t.bytes())
 	for o, is := range t.objects {
 		for _, i := range is {
 			err = errors.Join(err, k.pools[o].Release(i))
@@ -222,15 +241,15 @@ func (k *Kernel) Interrupt(t *Task, data []byte) error {
 	return nil
 }
 
-// Change delivers one of the events that come from outside a pump: suspend, resume, block, unblock. It refuses events
-// that the task's state does not accept.
+// Change delivers one of the events that come from outside a pump, from TaskSuspend on. It refuses events that the
+// task's state does not accept.
 func (k *Kernel) Change(t *Task, e TaskEvent) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if err := k.live(t); err != nil {
 		return err
 	}
-	if e < TaskSuspend || e > TaskUnblock {
+	if e < TaskSuspend || e >= NumTaskEvents {
 		return fmt.Errorf("firmware: task %s: only the kernel may deliver event %s", t.Name, e)
 	}
 	if err := t.machine.Fire(e); err != nil {

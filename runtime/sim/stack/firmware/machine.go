@@ -70,7 +70,7 @@ const (
 	Runnable  TaskState = iota // ready or running
 	Suspended                  // by request
 	Waiting                    // for its message queue
-	SemWait                    // for a semaphore: room in a full queue
+	SemWait                    // for a semaphore: room in a full queue, or an answer
 	Blocked
 	NumTaskStates = iota
 )
@@ -93,10 +93,13 @@ const (
 	TaskResume
 	TaskBlock
 	TaskUnblock
+	TaskWait      // for the semaphore of an answer
+	TaskSignal    // the answer came
 	NumTaskEvents = iota
 )
 
-var taskEvents = []string{"posted", "drained", "full", "room", "suspend", "resume", "block", "unblock"}
+var taskEvents = []string{"posted", "drained", "full", "room", "suspend", "resume", "block", "unblock", "wait",
+	"signal"}
 
 // String names the event.
 func (e TaskEvent) String() string { return word(taskEvents, int(e)) }
@@ -113,4 +116,6 @@ var TaskRules = []Rule[TaskState, TaskEvent]{
 	{From: Runnable, On: TaskBlock, To: Blocked, Modelled: true},
 	{From: Waiting, On: TaskBlock, To: Blocked, Modelled: true},
 	{From: Blocked, On: TaskUnblock, To: Runnable, Modelled: true},
+	{From: Waiting, On: TaskWait, To: SemWait, Modelled: true},
+	{From: SemWait, On: TaskSignal, To: Runnable, Modelled: true},
 }

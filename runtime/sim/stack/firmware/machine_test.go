@@ -54,6 +54,7 @@ func TestTaskTransitions(t *testing.T) {
 		"WAITING posted RUNNABLE", "RUNNABLE drained WAITING", "RUNNABLE full SEMWAIT", "SEMWAIT room RUNNABLE",
 		"RUNNABLE suspend SUSPENDED", "WAITING suspend SUSPENDED", "SUSPENDED resume RUNNABLE",
 		"RUNNABLE block BLOCKED", "WAITING block BLOCKED", "BLOCKED unblock RUNNABLE",
+		"WAITING wait SEMWAIT", "SEMWAIT signal RUNNABLE",
 	}, NumTaskStates, NumTaskEvents)
 }
 

@@ -81,6 +81,38 @@ func (p *Pool) Release(i int) error {
 	return nil
 }
 
+// Arena is a heap of fixed size. Only the number of its bytes in use is modelled.
+type Arena struct {
+	name       string
+	mu         sync.Mutex
+	size, used uint64
+}
+
+// Take takes n bytes, or returns a *CapacityError.
+func (a *Arena) Take(n uint64) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if n > a.size-a.used {
+		return &CapacityError{a.name + ", bytes", int(a.size)}
+	}
+	a.used += n
+	return nil
+}
+
+// Release returns n bytes that were taken.
+func (a *Arena) Release(n uint64) {
+	a.mu.Lock()
+	a.used -= n
+	a.mu.Unlock()
+}
+
+// Report returns the arena's bytes.
+func (a *Arena) Report() Report {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return Report{a.name, int(a.size), int(a.size - a.used)}
+}
+
 // Report is the state of a pool.
 type Report struct {
 	Name             string

@@ -119,7 +119,7 @@ func (k *Kernel) take(t *Task) (Message, bool) {
 func (k *Kernel) room(t *Task) {
 	var first *Task
 	for _, w := range k.tasks {
-		if w.machine.State() == SemWait && w.outbox[0].To == t && (first == nil || w.order < first.order) {
+		if w.full() && w.outbox[0].To == t && (first == nil || w.order < first.order) {
 			first = w
 		}
 	}
@@ -154,12 +154,16 @@ func (k *Kernel) send(t *Task, b *budget) {
 	}
 }
 
+// full reports whether a task waits for room in a queue.
+func (t *Task) full() bool { return t.machine.State() == SemWait && len(t.outbox) > 0 }
+
 // stalled names the tasks that wait for room when nothing runs.
 func (k *Kernel) stalled() error {
 	var names []string
 	for _, t := range k.tasks {
-		if to := t.outbox; t.machine.State() == SemWait {
-			names = append(names, fmt.Sprintf("task %s waits for room in the queue of task %s", t.Name, to[0].To.Name))
+		if t.full() {
+			names = append(names, fmt.Sprintf("task %s waits for room in the queue of task %s", t.Name,
+				t.outbox[0].To.Name))
 		}
 	}
 	if names == nil {

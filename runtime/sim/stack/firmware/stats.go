@@ -55,8 +55,25 @@ type EngineStats struct {
 	Counters [4]uint32 `at:"0x10" name:"counters"`
 }
 
-// Totals are the running totals of a buffer.
-type Totals struct{ Valid, LogEvents, StatEvents uint64 }
+// Totals are the running totals of a buffer, in its last bytes if there is room after the descriptors (the place is
+// modelled).
+type Totals struct {
+	Valid      uint64 `at:"0x00" name:"validCount"`
+	LogEvents  uint64 `at:"0x08" name:"logEvents"`
+	StatEvents uint64 `at:"0x10" name:"statEvents"`
+}
+
+const totalsSize = 0x18
+
+var statsTotals = wire.New[Totals](totalsSize)
+
+// ReadTotals is the host's side: it reads the totals of a buffer, zero if it has no room for them.
+func ReadTotals(b []byte) (t Totals) {
+	if len(b) >= StatsHeaderSize+totalsSize {
+		statsTotals.Decode(b[len(b)-totalsSize:], &t)
+	}
+	return t
+}
 
 // CallStats holds the statistics of a completed call.
 type CallStats struct {
@@ -150,6 +167,9 @@ func (b *StatsBuffer) Complete(c CallStats) error {
 	b.totals.Valid++
 	b.totals.LogEvents += c.LogEvents
 	b.totals.StatEvents += c.StatEvents
+	if end := len(b.memory) - totalsSize; end >= need {
+		statsTotals.Encode(b.memory[end:], &b.totals)
+	}
 	return nil
 }
 

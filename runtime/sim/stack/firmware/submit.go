@@ -32,6 +32,9 @@ var QueueRegisters = []QueueRegister{
 	{RegBars, "buffer-access-register file"},
 }
 
+// QueueOf returns the hardware queue of a priority: each level has its own (modelled).
+func QueueOf(priority int) int { return priority }
+
 // QueueAddress returns the address of a queue's register.
 func QueueAddress(queue int, offset uint32) uint32 { return offset + uint32(queue)*QueueStride }
 
