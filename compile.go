@@ -127,7 +127,7 @@ func (o *Options) compileMapped(ctx context.Context, path string) (*Pair, error)
 	return p, nil
 }
 
-// compiler converts the options to those of package compile.
+// compiler converts the options to the options of package compile.
 func (o *Options) compiler() (compile.Options, error) {
 	c := compile.Options{
 		Precision: o.Precision, Place: o.Place, SplitKernel: !o.OneSection, FullTD: o.FullTD, Func: o.Func,
@@ -158,7 +158,7 @@ func (o *Options) compiler() (compile.Options, error) {
 	return c, nil
 }
 
-// sums returns what finds the SHA-256 of a model's files: a cache remembers those of files that were not changed.
+// sums returns what finds the SHA-256 of a model's files: a cache remembers the sums of files that were not changed.
 func (o *Options) sums() pair.SumFunc {
 	if o.Cache == "" {
 		return pair.HashFile

@@ -170,8 +170,7 @@ func TestErrorsHaveTypes(t *testing.T) {
 	}
 }
 
-// What is wrong about a text has its place, wherever the wrapping; other errors are
-// those of the file system.
+// What is wrong about a text has its place, wherever the wrapping; other errors come from the file system.
 func TestModelErrorsHavePositions(t *testing.T) {
 	ctx := context.Background()
 	path := filepath.Join(t.TempDir(), "bad.mil")

@@ -38,7 +38,7 @@ for path in sys.argv[2:]:
 print(json.dumps(out))
 `
 
-// driverOptions are those of containers that the converter reads.
+// driverOptions are options for containers that the converter reads.
 func driverOptions() Options { return Options{Target: target.H13, FullTD: true, TextFirst: true} }
 
 // anecContainers compiles recorded cases and generated programs in the form that the converter reads, and some in

@@ -44,8 +44,8 @@ func TestSampleProgramHasThePublishedTasks(t *testing.T) {
 	}
 }
 
-// TestSampleProgramHasThePublishedWeightTiles finds the tiles of the convolution 0xc0 apart and those of the product
-// 0x40 apart, with a relocation for each.
+// TestSampleProgramHasThePublishedWeightTiles finds the tiles of the convolution 0xc0 apart and the tiles of the
+// product 0x40 apart, each with a relocation.
 // Table 23.10.
 func TestSampleProgramHasThePublishedWeightTiles(t *testing.T) {
 	_, p := built(t, compile.Options{Target: target.H13, SplitKernel: true}, sample)

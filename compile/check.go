@@ -62,8 +62,8 @@ func LastPass(err error) string {
 	return ""
 }
 
-// check runs the hazard check and the checks of both loaders, which include those of the container. It works on what is
-// about to be written: it encodes nothing and copies no constant.
+// check runs the hazard check and the checks of both loaders, which check the container too. It works on what is about
+// to be written: it encodes nothing and copies no constant.
 func (d *driver) check(f *hwx.File, p *e5.Program) error {
 	if err := checkContainer(f); err != nil {
 		if h := err.hazard; h != nil {

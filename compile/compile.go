@@ -100,7 +100,7 @@ type driver struct {
 	o    Options
 	sink Sink
 	to   stage
-	// acceptor serves all functions: those of one program repeat operations.
+	// acceptor serves all functions: the functions of one program repeat operations.
 	acceptor *lower.Acceptor
 	// codec writes the tasks; it is nil, with noCodec saying why, for a target for which zinc cannot write any.
 	codec   *td.Codec
@@ -276,7 +276,7 @@ func (d *driver) backend() (err error) {
 	return d.report(desc)
 }
 
-// build lowers the functions and builds, checks and passes on the pair, of which it returns the descriptor.
+// build lowers the functions and builds, checks and passes on the pair, and returns its descriptor.
 func (d *driver) build() (*e5.Program, error) {
 	if d.sink.Placed == nil && d.sink.Function == nil {
 		d.prov.forget()

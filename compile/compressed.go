@@ -108,7 +108,7 @@ func folds(t *target.Table, c *passes.Compressed) string {
 	return fmt.Sprintf("%s could stream %s, zinc writes dense fp16 coefficients only", t.Name, form)
 }
 
-// chips returns the name of a target with that of the first computer's chip that runs its programs.
+// chips returns the name of a target with the name of the first computer's chip that runs its programs.
 func chips(t *target.Table) string {
 	i := slices.IndexFunc(target.Chips, func(c target.Chip) bool { return c.Target == t.Name && c.Name[0] == 'M' })
 	if i < 0 {

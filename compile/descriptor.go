@@ -31,9 +31,9 @@ type chain struct {
 	through []*ir.Op
 	ops     int
 
-	// The chain that is being built: casts that fill its surfaces, its inferences with the casts that pass surfaces
-	// on, and casts that empty them, each of which appends its operation. An inference joins the chain if nothing of
-	// the last list must come before it.
+	// The chain that is being built: casts that fill its surfaces, its inferences with the casts that pass surfaces on,
+	// and casts that empty them. Each appends its operation. An inference joins the chain if nothing of the last list
+	// must come before it.
 	before, calls, after []func()
 	links                links
 }

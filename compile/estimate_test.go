@@ -16,8 +16,8 @@ import (
 	"github.com/zinc-compiler/zinc/target"
 )
 
-// TestEstimatesAddUp checks that the products of a task's registers are those of the operation, and that every sum of
-// the report is the sum of its parts.
+// TestEstimatesAddUp checks that the products of a task's registers equal the products of the operation, and that every
+// sum of the report is the sum of its parts.
 func TestEstimatesAddUp(t *testing.T) {
 	m, err := frontend.Open(filepath.Join("..", "examples", "digits", "digits.mlmodelc"), frontend.Options{})
 	if err != nil {
@@ -180,8 +180,8 @@ func TestStatesAreNotTransferred(t *testing.T) {
 	}
 }
 
-// TestCompressedFormsCountConstantWeights compares what a form saves with the bytes that DMA would not read: those of a
-// product bound by its weights, and none of a product of two values.
+// TestCompressedFormsCountConstantWeights compares what a form saves with the bytes that DMA would not read: the
+// savings of a product bound by its weights, and none of a product of two values.
 func TestCompressedFormsCountConstantWeights(t *testing.T) {
 	const rows, inner, outer = 16, 1024, 2048
 	for _, constant := range []bool{true, false} {

@@ -39,7 +39,7 @@ func flexible(name string, f *ir.Func) (out []FlexibleInput) {
 	return out
 }
 
-// resolve sets the shapes of a report's flexible inputs to those of the function that was compiled.
+// resolve sets the shapes of a report's flexible inputs to the shapes of the function that was compiled.
 func (r *Report) resolve(f *ir.Func) {
 	for i := range r.Flexible {
 		x := &r.Flexible[i]

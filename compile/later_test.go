@@ -288,7 +288,7 @@ func more(f td.Field) func(*td.Task) bool { return func(t *td.Task) bool { retur
 func TestWordsOfRecordedProgramsDecide(t *testing.T) {
 	changed := map[string]map[td.Field]int{}
 	eachLater(t, func(t *testing.T, c *recordedCase, p *laterProgram) {
-		if !strings.HasPrefix(c.Case, "unary_") { // all constants differ, but for those of a lookup table
+		if !strings.HasPrefix(c.Case, "unary_") { // all constants differ, but for lookup tables
 			for i := range len(p.constants) / 2 {
 				binary.LittleEndian.PutUint16(p.constants[2*i:], 0x3000+uint16(i%1999))
 			}

@@ -17,7 +17,7 @@ import (
 	"github.com/zinc-compiler/zinc/target"
 )
 
-// exchanged are operations that can stand for each other, those of a row.
+// exchanged are operations that can replace each other, in each row.
 var exchanged = [][]string{
 	{"add", "sub", "mul", "maximum", "minimum", "real_div"},
 	{"relu", "sigmoid", "tanh", "silu", "exp", "square", "abs", "softplus"},

@@ -218,7 +218,7 @@ func (r *recorder) join(pass string, from ...provenance.NodeID) provenance.NodeI
 	return r.add(provenance.Node{Statement: -1, Pass: pass, From: from})
 }
 
-// op returns the node of a placed operation; if the operation is fused, that of the operation it runs with.
+// op returns the node of a placed operation; if the operation is fused, the rule of the operation it runs with.
 func (r *recorder) op(op *ir.Op) provenance.NodeID {
 	if l := r.lead[op]; l != nil {
 		op = l
@@ -246,7 +246,7 @@ func (r *recorder) op(op *ir.Op) provenance.NodeID {
 	return n
 }
 
-// with returns the node of the constants that a placed operation names; if the operation is fused, those of the
+// with returns the node of the constants that a placed operation names; if the operation is fused, the ones of the
 // operation it runs with.
 func (r *recorder) with(op *ir.Op) provenance.NodeID {
 	if l := r.lead[op]; l != nil {

@@ -74,8 +74,8 @@ func (r *recorder) operators(u *unit) {
 	}
 }
 
-// forget drops the statements of all origins that have nodes, after the last unit: those of a long model are as large
-// as what is recorded of them, which is what the compiler reads from then on.
+// forget drops the statements of all origins that have nodes, after the last unit: in a long model they are as large as
+// their records, and the compiler reads only the records from then on.
 func (r *recorder) forget() {
 	if r == nil {
 		return

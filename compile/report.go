@@ -383,7 +383,8 @@ func (d *driver) opReport(u *unit, op *ir.Op, step int) OpReport {
 	return o
 }
 
-// connect fills in what the operations read and their scopes. ops are those of r.Ops, and index their places in it.
+// connect fills in what the operations read and their scopes. ops are elements of r.Ops, and index has their places in
+// it.
 func (r *Report) connect(ops []*ir.Op, index map[*ir.Op]int) {
 	for i, scope := range scopes(ops) {
 		o := &r.Ops[i]

@@ -14,7 +14,7 @@ var (
 	// scopeTail is what converters add to the name of a module.
 	scopeTail = regexp.MustCompile(`([_.](weight|bias|gamma|beta|to_fp16|to_fp32|palettized|quantized|sparsified|` +
 		`cast|cast_fp16|cast_fp32))+$`)
-	// scopeless are names that converters number, and names of passes: they have no module. So have those of an
+	// scopeless are names that converters number, and names of passes: they have no module. So have the scopes of an
 	// operation and its number.
 	scopeless = regexp.MustCompile(`^(%|(var|op|const|weight|bias|input|cast|x|y|q|k|v)(_|[0-9]|$))`)
 	numbered  = regexp.MustCompile(`^([a-z_0-9]+?)_[0-9]+(_|$)`)

@@ -165,7 +165,7 @@ func TestAddressSpaceLimitsPlacement(t *testing.T) {
 	}
 }
 
-// TestAddressSpaceIsStatedAlike compares the limits of placement with those of the container and of address
+// TestAddressSpaceIsStatedAlike compares the limits of placement with the limits of the container and of address
 // translation, which maps everything that fits a container.
 func TestAddressSpaceIsStatedAlike(t *testing.T) {
 	if hwx.AddrLimit-hwx.Base != target.AddressBytes || translation.ApertureSize != target.ClientBytes {

@@ -94,7 +94,7 @@ func TestCompressedWeightsTakeThePublishedTimes(t *testing.T) {
 		width   int64
 		product bool
 		form    string
-		lo, hi  float64 // time over that of fp16
+		lo, hi  float64 // time divided by the time of fp16
 	}{
 		{target.H13, 6, 3072, false, "palette4", 1 / 2.37, 1 / 2.37},
 		{target.H13, 6, 4096, false, "palette4", 1 / 2.37, 1 / 2.37},

@@ -96,7 +96,7 @@ type jsonKey struct {
 	required bool
 }
 
-// keys returns the keys of a structure, and after them those of the structures embedded in it, unless an outer one has
+// keys returns the keys of a structure, and after them the keys of structures embedded in it, unless an outer one has
 // the same key.
 func keys(t reflect.Type) []jsonKey {
 	for t.Kind() == reflect.Pointer {

@@ -62,7 +62,8 @@ func (p *pythonClasses) class(w *bytes.Buffer, t reflect.Type) {
 	p.fields(w, t)
 }
 
-// name returns the name of a structure's class: that of its type, with its package before it if another has that.
+// name returns the name of a structure's class: the name of its type, with its package before it if another type has
+// the same name.
 func (p *pythonClasses) name(t reflect.Type) string {
 	if n, ok := p.names[t]; ok {
 		return n

@@ -50,8 +50,8 @@ func TestConformanceCasesBuild(t *testing.T) {
 	}
 }
 
-// checkOutputs compares the outputs of main with NAME:TYPE[DIMS] separated by blanks; the stated dimensions are those
-// of one run.
+// checkOutputs compares the outputs of main with NAME:TYPE[DIMS] separated by blanks; the stated dimensions hold for
+// one run.
 func checkOutputs(t *testing.T, name string, p *ir.Program, want string) {
 	t.Helper()
 	stated := map[string]string{}

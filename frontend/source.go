@@ -57,7 +57,7 @@ func (s *Source) Weights() ([]string, error) {
 func (s *Source) OpenWeights(rel string) (io.ReadCloser, error) { return s.blobs.Find(rel) }
 
 // OpenSource reads the model at path, an ML program in any form but a network description, without building its
-// program, if its files describe its inputs and outputs. Errors are those of Open.
+// program, if its files describe its inputs and outputs. Errors are as for Open.
 func OpenSource(path string, opts Options) (*Source, error) {
 	s, err := openAnySource(path, opts)
 	if err != nil {

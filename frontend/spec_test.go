@@ -134,7 +134,7 @@ func run(t *testing.T, m *Model) map[string]interp.Tensor {
 }
 
 // TestLoopsOverListsRun runs the package whose recurrent layers are loops over lists. Its mask is the result of a
-// sigmoid, and its states are those of two layers of 128.
+// sigmoid, and its states belong to two layers of 128.
 func TestLoopsOverListsRun(t *testing.T) {
 	m := openCorpus(t, dtlnPackage)
 	f := m.Program.Func("main")

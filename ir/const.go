@@ -165,7 +165,7 @@ func (c *Const) ScaleRows(factor func(row int64) float64) *Const {
 	return c.packScaled(&Const{Type: c.Type, Data: data}, factor)
 }
 
-// packScaled gives the product of ScaleRows its packing: with one factor for all rows, that of the constant, scaled.
+// packScaled gives the product of ScaleRows its packing: with one factor for all rows, the constant's factor, scaled.
 func (c *Const) packScaled(product *Const, factor func(row int64) float64) *Const {
 	return product.PackedBy(c, func(entries *Const) *Const {
 		first := math.Float64bits(factor(0))

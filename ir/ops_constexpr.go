@@ -79,8 +79,8 @@ func inferSparse16(op *Op) ([]Type, error) {
 	return one(TensorOf(op.Arg(ParamNonzeroData).Type.DType, s...))
 }
 
-// blockwise checks scale and offset against the data they belong to: each
-// dimension of scale divides that of data.
+// blockwise checks scale and offset against the data they belong to: each dimension of scale divides the dimension of
+// data.
 func blockwise(op *Op, data Type) error {
 	sc := op.Arg(ParamScale).Type
 	if sc.Rank() != data.Rank() {

@@ -21,7 +21,7 @@ var (
 	OpResample   = newOp("resample", Resampling, "x sampled at given coordinates.").gate(A14)
 	OpCropResize = newOp("crop_resize", Resampling, "Boxes cropped from x and resized to one size.").
 			err(numerics.Rounded).gate(A14)
-	OpResize = newOp("resize", Resampling, "Last dimensions resized to those of shape, where 0 keeps a dimension.").
+	OpResize = newOp("resize", Resampling, "Last dimensions resized to shape, where 0 keeps a dimension.").
 			err(numerics.Rounded)
 )
 

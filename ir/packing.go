@@ -12,8 +12,8 @@ import (
 // Packing is how the values of a constant can be stored in fewer bytes: by a codebook, without zeros, or as bytes with
 // scales. The values are there as well: passes compute with them, and lowering decides what it stores.
 type Packing struct {
-	// Codebook has the entries of a palette, packed like the values, each of which is one of them: 2^n entries, n at
-	// most 8. Values that are assumed (Const.Assumed) need not be among them.
+	// Codebook has the entries of a palette, packed like the values; each value is one of them: 2^n entries, n at most
+	// 8. Values that are assumed (Const.Assumed) need not be among them.
 	Codebook []byte
 	// Zeros is the number of zeros among values that are stored without them.
 	Zeros int64
@@ -41,8 +41,8 @@ func newPacking(t DType, codebook []byte) *Packing {
 // Palette reports whether the values are entries of a codebook.
 func (p *Packing) Palette() bool { return p != nil && p.Codebook != nil }
 
-// PackedAs gives the constant the packing of another, some of whose values it has, in any order and number. Scales are
-// those of the first dimension for which they fit.
+// PackedAs gives the constant the packing of another, some of whose values it has, in any order and number. Scales
+// belong to the first dimension that they fit.
 func (c *Const) PackedAs(from *Const) *Const {
 	c.Packing = from.Packing
 	switch p := from.Packing; {

@@ -103,7 +103,7 @@ func %main "ios18"(%x: tensor<fp16, [4]>, %u: tensor<fp16, [1]>, %b: tensor<int3
 	}
 }
 
-// TestPrintLinesSaysWhatLinesShow prints a function with blocks: the lines are those of Print without positions.
+// TestPrintLinesSaysWhatLinesShow prints a function with blocks: the lines are as from Print without positions.
 func TestPrintLinesSaysWhatLinesShow(t *testing.T) {
 	const want = `func %main "ios18"(%c: tensor<bool, []>, %x: tensor<fp16, [2]>) {
   const %two: tensor<fp16, [1]> = [0x1p+01]

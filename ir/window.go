@@ -88,7 +88,7 @@ func spatialInts(op *Op, name ParamName, spatial int, def int64) ([]int64, error
 	return v, nil
 }
 
-// padding resolves pad_type and pad against the input extents and those of the windows.
+// padding resolves pad_type and pad against the input extents and the extents of the windows.
 func (w *Window) padding(op *Op, extent []int64) (err error) {
 	if w.PadType, err = needOneOf(op, ParamPadType, "valid", "same", "same_lower", "custom"); err != nil {
 		return err
@@ -241,7 +241,7 @@ func (c *Conv) transposed(op *Op, extent []int64) (err error) {
 			return Rulef(ParamPad, "spatial dimension %d of the result has %d elements", i, c.Out[i])
 		}
 		switch {
-		case n < 0: // the extents resolve if those of x are known
+		case n < 0: // the extents resolve if the extents of x are known
 		case same:
 			c.cut(i, full-c.Out[i])
 		default:

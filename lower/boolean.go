@@ -257,7 +257,8 @@ func acceptSelect(op *ir.Op, l *limits) error {
 }
 
 // lowerSelect adds a, set to zero where cond is false, and b, set to zero where cond is true. On the engine a product
-// with 0 is 0, even that of an infinity (docs/numerics.md), so neither side affects the elements of the other.
+// with 0 is 0, even if the other factor is an infinity (docs/numerics.md), so neither side affects the elements of the
+// other.
 func lowerSelect(b *builder, op *ir.Op) error {
 	cond := op.Arg(ir.ParamCond)
 	dst := b.resultOf(op.Results[0])

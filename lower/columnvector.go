@@ -7,10 +7,10 @@ import (
 	"github.com/zinc-compiler/zinc/layout/weights"
 )
 
-// A column vector is a tensor of single elements along the channels, each of which takes a granule of L2. Between
-// elementwise tasks it is stored along one row instead (columnAlongRow): tasks exchange channels and width as they
-// write it, and planar tasks exchange them as they read it (case floor_r_1x512x1x1, case select_rrb_1x64x1x1, public
-// records of real_div before floor).
+// A column vector is a tensor of single elements along the channels; each takes a granule of L2. Between elementwise
+// tasks it is stored along one row instead (columnAlongRow): tasks exchange channels and width as they write it, and
+// planar tasks exchange them as they read it (case floor_r_1x512x1x1, case select_rrb_1x64x1x1, public records of
+// real_div before floor).
 
 // isColumnVector reports whether tasks can handle a tensor as a column vector.
 func (b *builder) isColumnVector(dims []int64) bool {

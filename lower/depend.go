@@ -29,8 +29,8 @@ const (
 // dependence is how a task is ordered relative to those before it.
 type dependence struct {
 	sourceConfig             int // of the L2 streams of sources: alias mask and format
-	firstConfig              int // of that of source 1, where each source has one of its own
-	secondConfig             int // of that of source 2 there, with its SourceType
+	firstConfig              int // of source 1's, where each source has one of its own
+	secondConfig             int // of source 2's there, with its SourceType
 	resultConfig             int // of the result
 	overlap                  int // source 1 comes from the previous task while that task writes it
 	planarNext, planarBefore bool

@@ -32,7 +32,7 @@ type draft struct {
 	two    bool // src[1] is in use
 	dst    operand
 	kernel *kernelUse          // coefficients, or nil; a trial packs none
-	table  *weights.Activation // the task's own lookup table, not that of an epilogue
+	table  *weights.Activation // the task's own lookup table, not an epilogue's
 	tile   int64               // rows of a tile; 0 for all until the planner shape
 	gather bool                // the result is put together in L2 before it leaves
 	// rowAgain is set if the planar engine reads the single row of each channel of source 1 for every row of the
@@ -145,7 +145,7 @@ type operand struct {
 	swap      bool    // stored with channels and width exchanged
 	broadcast [5]bool // axes along which the task reads the same index for all
 	flat      [5]bool // axes along which the tensor has one index in L2
-	rows      int64   // rows of a source that are on chip at a time; 0 for those of the tile
+	rows      int64   // rows of a source that are on chip at a time; 0 for the tile's
 	cols      int64   // columns of a neural source that are on chip at a time; 0 for a work unit
 
 	// Set by the planners.
@@ -253,7 +253,7 @@ func (d *draft) stream(r role) *operand {
 	return nil
 }
 
-// extents returns the extents that the registers hold for a role: both sources have those of the first.
+// extents returns the extents that the registers hold for a role: both sources use the first one's.
 func (d *draft) extents(r role) [5]int64 {
 	if r == result {
 		return d.dst.ext

@@ -98,7 +98,7 @@ func (w *wordList) add(on bool, format string, args ...any) {
 	}
 }
 
-// numbers writes extents or strides, those of the group loop first.
+// numbers writes extents or strides, the group loop's first.
 func numbers[T any](ns []T, sep string) string {
 	var out []string
 	for _, n := range ns {

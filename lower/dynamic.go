@@ -8,9 +8,9 @@ import (
 	"github.com/zinc-compiler/zinc/lower/td"
 )
 
-// dynamicMatMuls multiplies the matrices of two tensors, the last first. Operands of which every product reads another
-// matrix are transposed together, each matrix in a row of its own (case chain_attn_s128_dh64_h4; batches of 375 rows,
-// public records).
+// dynamicMatMuls multiplies the matrices of two tensors, the last first. If every product reads another matrix of an
+// operand, the matrices are transposed together, each matrix in a row of its own (case chain_attn_s128_dh64_h4; batches
+// of 375 rows, public records).
 func (b *builder) dynamicMatMuls(x, y, dst *view, tx, ty bool, e *epilogue) error {
 	if tx && b.canBatchTranspose(x, dst) == nil {
 		x, tx = b.batchTranspose(x), false
@@ -70,8 +70,8 @@ func (b *builder) transposedPlace(s *view) *view {
 	dims[r-2], dims[r-1] = dims[r-1], dims[r-2]
 	img := b.temp(dims)
 	img.buf.layout = stackOfMatrices
-	// Rows of a work unit that has several are on banks half way between those of the first
-	// (case chain_attn_s128_dh64_h4).
+	// Rows of a work unit that has several are on banks half way between the banks of the first (case
+	// chain_attn_s128_dh64_h4).
 	ch := align(dims[r-1]*elemBytes, b.t.L2Granule)
 	if dims[r-2] <= b.t.WorkUnit/2 && dims[r-2]*ch/b.t.L2Granule%b.t.L2Banks == 0 {
 		img.buf.group = dims[r-2]
@@ -88,7 +88,7 @@ func (b *builder) batchTransposeTo(s, img *view) {
 	out := &operand{buf: y.buf, off: y.off, swap: true, ext: in.ext}
 	in.stride = [4]int64{n * x.stride[0], n * x.stride[0], x.stride[1], x.stride[0]}
 	out.stride = [4]int64{img.buf.size, img.buf.size, y.stride[1], y.stride[0]}
-	// As many rows at a time as fit in L2 beside the result, all of it or that of these rows.
+	// As many rows at a time as fit in L2 beside the result, all of it or the part of these rows.
 	row := x.dims[1] * align(min(x.dims[2], b.t.WorkUnit)*elemBytes, b.t.L2Granule)
 	tile := (b.t.L2Bytes - l2Reserve - img.buf.size) / row
 	if img.buf.layout == stackOfKernels {
@@ -270,7 +270,7 @@ func (b *builder) productInPieces(x, y, dst *view, lanes int64, ty bool, e *epil
 	b.multiplyPieces(kernel, lanes, m, y, dst, e)
 }
 
-// multiplyPieces multiplies y by m rows, of which kernel is the place, into dst, as productInPieces does.
+// multiplyPieces multiplies y by m rows, which are at kernel, into dst, as productInPieces does.
 func (b *builder) multiplyPieces(kernel kernelRows, lanes, m int64, y, dst *view, e *epilogue) {
 	for first := m; first > 0 && !b.full(); {
 		cores := int64(b.t.Cores)
@@ -356,7 +356,7 @@ func (b *builder) kernelOf(v *ir.Value) *view {
 	return s
 }
 
-// kernelPieces is kernelOf for a value of which the product makes several equal pieces (case chain_attn_s256_dh64).
+// kernelPieces is kernelOf for a value that the product splits into equal pieces (case chain_attn_s256_dh64).
 func (b *builder) kernelPieces(v *ir.Value) *view {
 	op := b.read[v].last
 	if !b.feedsDynamic(v) || op.Arg(ir.ParamX) != v || b.transposesProduct(op) {
@@ -381,9 +381,9 @@ func (b *builder) kernelPieces(v *ir.Value) *view {
 	return s
 }
 
-// kernelsOf is kernelOf for a value of several matrices, each of which belongs to one of the product's: the parts of
-// one core are side by side. It returns the place as an operand of rows as channels and matrices as rows
-// (case chain_attn_s128_dh64_h4).
+// kernelsOf is kernelOf for a value of several matrices, one for each matrix of the product: the parts of one core are
+// side by side. It returns the place as an operand of rows as channels and matrices as rows (case
+// chain_attn_s128_dh64_h4).
 func (b *builder) kernelsOf(v *ir.Value) *operand {
 	op := b.read[v].last
 	if op == nil || b.read[v].n != 1 || b.outs[v] != nil || !isDynamicMatMul(op) || op.Arg(ir.ParamX) != v {
@@ -439,7 +439,7 @@ func (b *builder) kernelSurface(m, k, lanes int64) *view {
 	}
 }
 
-// kernelRows describes where the parts of a runtime kernel are: that of core i at off + i*step.
+// kernelRows describes where the parts of a runtime kernel are: core i's at off + i*step.
 type kernelRows struct {
 	buf             *buffer
 	off, step, size int64

@@ -12,13 +12,13 @@ import (
 	"github.com/zinc-compiler/zinc/target"
 )
 
-// pointwise emits tasks that compute dst from one or two sources, whose shapes are those of dst or broadcast to it.
-// make returns a new draft for a piece with the given number of channels.
+// pointwise emits tasks that compute dst from one or two sources, which have the shape of dst or broadcast to it. make
+// returns a new draft for a piece with the given number of channels.
 func (b *builder) pointwise(make func(channels int64) *draft, srcs []*view, dst *view) {
 	b.pointwiseAs(make, srcs, dst, func(_, _ *operand) {})
 }
 
-// pointwiseAs is like pointwise; adjust completes the sources of each task, of which the second may be nil.
+// pointwiseAs is like pointwise; adjust completes the sources of each task; the second may be nil.
 func (b *builder) pointwiseAs(make func(channels int64) *draft, srcs []*view, dst *view,
 	adjust func(first, second *operand)) {
 	alongRow := func(s *view) bool { return s.buf.layout == columnAlongRow }

@@ -183,8 +183,8 @@ func (e *encoder) header() {
 // events returns the event words, which follow from the task's place in the schedule. The upper part of the debug mask
 // is empty for a pass that only copies. It lacks bit 13 for the tables of roots and of reciprocals (all recorded
 // chains, case binary_real_div_1x64x8x8), but for a reciprocal that h13 exchanges (case binary_real_div_1x1024x1x1) and
-// for that of a sum which works on all of 64 pixels at a time on h14 (softmax over channels of 64x8x8 and 8x1x64; not
-// of 32x4x4, 32x1x32 or 8x1x128).
+// for the reciprocal of a sum that works on all of 64 pixels at a time on h14 (softmax over channels of 64x8x8 and
+// 8x1x64; not of 32x4x4, 32x1x32 or 8x1x128).
 func (d *draft) events() (log, debug int) {
 	log, low := 0x400, 0x00
 	switch {

@@ -92,7 +92,7 @@ func scalarConst(op *ir.Op) *ir.Const {
 }
 
 // isDynamicMatMul reports whether the kernel of a product is known only at run time: its x, unless y is a matrix of
-// constants. Several matrices of constants are images like those of an input.
+// constants. Several matrices of constants are images like an input's.
 func isDynamicMatMul(op *ir.Op) bool {
 	if !op.Is(ir.OpMatMul) || op.Arg(ir.ParamX).IsConst() {
 		return false

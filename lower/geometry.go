@@ -152,7 +152,7 @@ func (d *draft) inStrips() bool {
 	return d.rowAgain || elementwise && stripped(&d.src[0], &d.src[1], &d.dst)
 }
 
-// stripped reports whether planar work that does not reduce takes operands, of which the last is the result, in strips.
+// stripped reports whether planar work that does not reduce takes operands (the last one is the result) in strips.
 // Groups, depths and parts of a row are not recorded.
 func stripped(operands ...*operand) bool {
 	for _, o := range operands {

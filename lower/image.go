@@ -144,8 +144,8 @@ func (m *image) fits(r *resident, t *target.Table) bool {
 		if m.whole && !u.d.wholeImage(u.role, c, h) {
 			return false
 		}
-		// Rows are padded for the planar engine if it accesses them, those of a loaded image and of what is computed
-		// from it for the first access.
+		// Rows are padded for the planar engine if it accesses them, and the rows of a loaded image, and of what is
+		// computed from it, for the first access.
 		switch pad := rowPad(u.d, r.bare, whole, h); {
 		case u.d.ne != nil && u.role != result && viewOf(u.o) == rowsAsChannels:
 			transposed = true

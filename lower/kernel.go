@@ -136,7 +136,7 @@ type tableKey struct {
 // few: finding one compares 65,536 numbers.
 var fixedWorst sync.Map
 
-// worstOf returns a function that returns the worst error of a table, and finds it when it is first called. Those of
+// worstOf returns a function that returns the worst error of a table, and finds it when it is first called. Tables of
 // functions with parameters are remembered as long as the builder.
 func (b *builder) worstOf(a *weights.Activation) func() weights.WorstCase {
 	key := tableKey{

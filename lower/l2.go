@@ -475,8 +475,8 @@ func (r *resident) padding(t *target.Table, n int64) int64 {
 }
 
 // planeForPlanar reports whether a buffer is written as rows of one channel that the planar engine reads as rows. Such
-// rows are padded like the rows of a source that comes by DMA (case env_bcast_mul_1x64x8x8_runtime_1x1x8x8), those of a
-// sum over channels to the columns of its work units.
+// rows are padded like the rows of a source that comes by DMA (case env_bcast_mul_1x64x8x8_runtime_1x1x8x8), and the
+// rows of a sum over channels to the columns of its work units.
 func planeForPlanar(r *resident) bool {
 	rows, planar := false, false
 	for _, u := range r.uses {

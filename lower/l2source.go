@@ -108,8 +108,8 @@ func (d *draft) wholeRow() int64 {
 	return align(o.ext[axW]*o.buf.elemBytes(), d.t.L2Granule)
 }
 
-// joins reports whether d may read what r keeps: a task of the operation that fetched it, or of its residual. Those of
-// both lay it out apart from each other.
+// joins reports whether d may read what r keeps: a task of the operation that fetched it, or of its residual. If both
+// do, each lays it out for itself.
 func (r *resident) joins(d *draft) bool {
 	first, last := r.uses[0].d, r.uses[len(r.uses)-1].d
 	if d.op == first.op {
@@ -187,9 +187,9 @@ func (d *draft) unitsFromL2() {
 }
 
 // layAcross lays out a source that a neural task keeps for a planar one: its rows are as the planar task needs them,
-// and the units of the neural task are those of tasks that overlap (case norm_softmax_a1_1x64x8x8). A pass that
-// exchanges channels and columns has them too, whatever it would take without the planar task. On h14 they have no more
-// than twice its rows (softmax over channels of 32x4x4, layer_norm over those of 32x4x4, 64x8x8 and 128x16x16).
+// and the neural task has the units of tasks that overlap (case norm_softmax_a1_1x64x8x8). A pass that exchanges
+// channels and columns has them too, whatever it would take without the planar task. On h14 they have no more than
+// twice its rows (softmax over channels of 32x4x4, layer_norm over channels of 32x4x4, 64x8x8 and 128x16x16).
 func layAcross(first *draft, o *operand) {
 	p := &first.src[0].l2
 	p.stride[axH], p.stride[axD], p.stride[axG] = o.l2.stride[axH], o.l2.stride[axD], o.l2.stride[axG]

@@ -12,7 +12,7 @@ const (
 	columnAlongRow layout = iota + 1
 	// pairOfRows is two rows of parameters, which are read together.
 	pairOfRows
-	// stackOfMatrices is several matrices, each of which one row of a task has transposed.
+	// stackOfMatrices is several matrices; one row of a task has each of them transposed.
 	stackOfMatrices
 	// stackOfKernels is such matrices whose rows of one number are side by side: they are kernels.
 	stackOfKernels
@@ -45,7 +45,7 @@ func (b *buffer) keepScratch() { b.backed = true }
 // stacked reports whether the buffer has several matrices, each transposed by one row of a task.
 func (l layout) stacked() bool { return l == stackOfMatrices || l == stackOfKernels }
 
-// wholeStrides reports whether strides in L2 are those of the whole layout, even for single rows and channels.
+// wholeStrides reports whether strides in L2 are the whole layout's, even for single rows and channels.
 func (l layout) wholeStrides() bool {
 	return l == meanAndDeviation || l == numberPerRow || l == numberPerColumn
 }

@@ -43,7 +43,7 @@ var limitText = map[string]func(t *target.Table) string{
 			maxSingles)
 	},
 	target.RuleTasks: func(t *target.Table) string {
-		return fmt.Sprintf("up to %d tasks, a quarter of those of a chain", opTasks(t))
+		return fmt.Sprintf("up to %d tasks, a quarter of the tasks of a chain", opTasks(t))
 	},
 	target.RuleRank: func(t *target.Table) string { return fmt.Sprintf("ranks up to %d", t.MaxRank) },
 	target.RuleExtent: func(t *target.Table) string {

@@ -107,8 +107,8 @@ func TestGatedOperationsAreRefused(t *testing.T) {
 	}
 }
 
-// TestTablesComputeTheRegistrysCurves compares the function from which a lookup table is generated with that of the
-// operation's row.
+// TestTablesComputeTheRegistrysCurves compares the function from which a lookup table is generated with the function in
+// the operation's row.
 func TestTablesComputeTheRegistrysCurves(t *testing.T) {
 	for _, o := range tabled() {
 		curves := o.Modes

@@ -250,7 +250,7 @@ func normaliseColumn(b *builder, n *normalisation) error {
 	return nil
 }
 
-// lineStep is the row stride of a column of c elements: that of one element if there is only one column.
+// lineStep is the row stride of a column of c elements: the stride of one element if there is only one column.
 func lineStep(n, stride, c int64) int64 {
 	if n == 1 {
 		return stride
@@ -309,7 +309,7 @@ func (b *builder) normalise(x, dst *view, first int, eps float64, transposed boo
 			}
 		}
 		// As in other reductions the slower of two folded axes becomes the rows. For axes that the tensor lacks, the
-		// strides are those of what is above it; the rows are the single row of an image if it has one.
+		// strides step over what is above it; the rows are the single row of an image if it has one.
 		rows, depth := 1, 2
 		if xs.dims[1] == 1 {
 			rows, depth = 2, 1

@@ -6,7 +6,7 @@ import (
 	"github.com/zinc-compiler/zinc/ir"
 )
 
-// scheduled returns a segment's operations in the order in which they become tasks: that of the program, except for two
+// scheduled returns a segment's operations in the order in which they become tasks: the program's order, except for two
 // products that only an elementwise operation reads, and one that computes the kernel of a dynamic matmul. Of the two,
 // the product that is the second operand comes first (case chain_branch_d256_s64); the one comes immediately before its
 // reader (case chain_block_d512_s128_proj1).

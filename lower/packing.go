@@ -29,8 +29,8 @@ var Layouts = map[string]string{
 // Writes reports whether zinc writes weights in a form (target.Table.StreamForms) as they are stored.
 func Writes(form string) bool { return Layouts[form] != "" }
 
-// Stream is what tasks read of a weight: its bytes, of which Values are fp16 numbers that a mask places, and the
-// coefficients that palettes or scales make of them, which are 0 for another form.
+// Stream is what tasks read of a weight: its bytes, Values of them fp16 numbers that a mask places, and the
+// coefficients that palettes or scales make of them (0 for another form).
 type Stream struct {
 	Form                    string // as in target.Table.StreamForms, "" for fp16 numbers
 	Bytes, Expanded, Values int64
@@ -45,7 +45,7 @@ type packing struct {
 
 // packingOf returns the form in which tasks of an operation read its weight c, nil if they read fp16 numbers. why says,
 // for a weight that has a form, what prevents it: the target, or the conditions that are published for weights that
-// stream, which are those of a plain convolution.
+// stream, which only a plain convolution meets.
 func packingOf(t *target.Table, op *ir.Op, c *ir.Const) (p *packing, why string) {
 	if c == nil || c.Packing == nil || c.Type.DType != ir.FP16 {
 		return nil, ""
@@ -112,7 +112,7 @@ func usesOf(op *ir.Op, c *ir.Const) uses {
 	return u
 }
 
-// measure sets the sizes, without padding but for the codebooks, of which each core has a copy.
+// measure sets the sizes, without padding but for the codebooks, since each core has a copy of them.
 func (p *packing) measure(c *ir.Const, u *uses) {
 	n := c.Elems()
 	switch p.Form {
@@ -180,7 +180,7 @@ func multiplies(op *ir.Op, v *ir.Value) bool {
 	return false
 }
 
-// store sets the form in which the tasks of the operation read the kernel, whose values are those of c.
+// store sets the form in which the tasks of the operation read the kernel, whose values c has.
 func (b *builder) store(k *weights.Kernel, c *ir.Const) *weights.Kernel {
 	p, _ := packingOf(b.t, b.op, c)
 	if p == nil {

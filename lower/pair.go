@@ -30,7 +30,7 @@ func (b *builder) pairedConv(x, dst *view, k *weights.Kernel, g *convGeometry, e
 	d.ne.unicast = true
 	src, out := imageOperand(x, 1), imageOperand(wide, 1)
 	out.ext[axW] = pairs
-	// A unit reads its own columns and those of the taps, in lines of 64 bytes.
+	// A unit reads its own columns and the columns of the taps, in lines of 64 bytes.
 	src.cols = align(each*b.t.WorkUnit+g.kw-1, 64/elemBytes)
 	b.streamParts(d, p, k, func() (weights.Parts, error) {
 		data, sizes, err := p.PackPaired(k)

@@ -290,7 +290,7 @@ func placeNamed(bufs, placed []*buffer) (top int64) {
 	return top
 }
 
-// byFirstTask sorts buffers by their first task, those of the same task in the order that they have.
+// byFirstTask sorts buffers by their first task, and buffers of the same task in the order that they have.
 func byFirstTask(bufs []*buffer) {
 	slices.SortStableFunc(bufs, func(p, q *buffer) int { return p.def - q.def })
 }

@@ -130,8 +130,8 @@ var reductionForms = []form[*reducing]{
 	{"channels", nil, reduceEachAxis},
 }
 
-// reduce writes the reduction of x over the axes to dst, whose dimensions are
-// those of x with ones at the axes, or without them.
+// reduce writes the reduction of x over the axes to dst, whose dimensions are the dimensions of x with ones at the
+// axes, or without them.
 func (b *builder) reduce(x, dst *view, axes []int, r reduction) error {
 	s := &reducing{reduction: r, x: x, dst: dst, axes: axes, kept: keptDims(x.dims, axes), factor: 1}
 	s.over, s.out = make([]bool, len(x.dims)), dst.reshape(s.kept)
@@ -164,7 +164,7 @@ func copyElement(b *builder, r *reducing) error {
 }
 
 // rowsFit fits if only dimensions of 1 follow the last axis. The maximum of a column of channels is a neural task, like
-// that of a softmax (case reduce_probe_max_ax1_1x64x1x1, case reduce_probe_max_ax1_1x1024x1x1).
+// the maximum of a softmax (case reduce_probe_max_ax1_1x64x1x1, case reduce_probe_max_ax1_1x1024x1x1).
 func rowsFit(_ *builder, r *reducing) error {
 	for _, n := range r.x.dims[r.axes[len(r.axes)-1]+1:] {
 		if n != 1 {

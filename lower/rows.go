@@ -51,7 +51,7 @@ func gcd(a, b int64) int64 {
 	return a
 }
 
-// between returns the length of the rows by way of which rows of w become rows of n elements, 0 for none.
+// between returns the length of intermediate rows through which rows of w become rows of n elements, 0 for none.
 func between(w, n int64) int64 {
 	if g := gcd(w, n); g > 1 && g < min(w, n) {
 		return g

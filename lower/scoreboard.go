@@ -128,8 +128,8 @@ func (t *issued) formats() {
 }
 
 // sourceConfig returns the configuration of one source, where each has its own. Of a planar task that fetches source 1
-// and reads source 2 in L2, that of source 1 waits for what the task fetches over, and that of source 2 for its writer
-// (recorded quotients of two tensors on h15 and h16).
+// and reads source 2 in L2, the stream of source 1 waits for what the task fetches over, and the stream of source 2 for
+// its writer (recorded quotients of two tensors on h15 and h16).
 func (t *issued) sourceConfig(o *operand) int {
 	c := interleaveUnit * int(max(o.inter, 1))
 	if o.where != inL2 && !o.buf.narrow {

@@ -2,9 +2,8 @@ package lower
 
 import "github.com/zinc-compiler/zinc/lower/td"
 
-// times sets the header's estimate of time: that of the bytes which the tile and
-// kernel DMA move, or that of the fetches, of a reduction's own work or of a sum of
-// products where those take longer.
+// times sets the header's estimate of time: that of the bytes which the tile and kernel DMA move, or the time of the
+// fetches, of a reduction's own work or of a sum of products where one of these takes longer.
 func (c *schedule) times() {
 	for _, d := range c.drafts {
 		work := max(d.moved()+d.groupWork(), d.fetched()*d.t.HeaderFetch, d.foldedWork(), d.patchWork())
@@ -88,7 +87,7 @@ func (d *draft) moved() int64 {
 }
 
 // secondExtents returns the extents of source 2 as it is stored, of a task whose source 1 has the extents in and that
-// fetches what it broadcasts; on other targets those of source 1 count.
+// fetches what it broadcasts; on other targets the bytes of source 1 count.
 func (d *draft) secondExtents(in [5]int64) [5]int64 {
 	if !d.t.FetchesBroadcast {
 		return in
@@ -108,7 +107,7 @@ func (d *draft) secondExtents(in [5]int64) [5]int64 {
 	return in
 }
 
-// repeatsExtents reports whether the extents of the result repeat those of the source, as in recorded reductions.
+// repeatsExtents reports whether the extents of the result repeat the source's extents, as in recorded reductions.
 func (d *draft) repeatsExtents() bool { return d.reduces() && d.window.alone() }
 
 // fetched counts the patches of the sources that come by DMA: the patch of each channel is fetched separately, and if

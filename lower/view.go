@@ -49,7 +49,7 @@ type view struct {
 	// inter is the number of channels side by side in a row of an image [1, C, H, W] or of a matrix [C, W], which the
 	// stride of the channels covers; 0 for one.
 	inter int64
-	// whole is the number of bytes of the tensor of which the view is one matrix, 0 for a matrix of its own.
+	// whole is the number of bytes of the tensor that the view is one matrix of, 0 for a matrix of its own.
 	whole int64
 }
 
@@ -209,7 +209,7 @@ func (s *view) reshape(dims []int64) *view {
 	if j >= 0 {
 		return nil
 	}
-	// Strides of extents of one are free; use those of a plain layout.
+	// Strides of extents of one are free; use the strides of a plain layout.
 	next := int64(elemBytes)
 	n := len(dims) - 1
 	for i := n; i >= 0; i-- {

@@ -18,8 +18,8 @@ const (
 	// ANEWide is ANE with sums of products in fp32. It takes a half to a third of the
 	// time for a convolution.
 	ANEWide
-	// ANEFixed follows the engines of the M4 and later, as those of the M4 and the M6 were measured: sums of products
-	// in fixed point (FixedSum), results rounded with halves away from zero, and no special values at the input port.
+	// ANEFixed follows the engines of the M4 and later, as the M4's and the M6's were measured: sums of products in
+	// fixed point (FixedSum), results rounded with halves away from zero, and no special values at the input port.
 	ANEFixed
 )
 

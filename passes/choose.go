@@ -123,9 +123,9 @@ type chooser struct {
 	best  *trial // of those that were lowered
 }
 
-// choose returns the placement of which a call is estimated to take the least time. It tries everything on the engine,
-// with and without what only moves data, and both without what the CPU does sooner (placeByCost). Then it weighs the
-// best one again with the times that operations take in its chains of tasks, until that gains nothing.
+// choose returns the placement with the least estimated time of a call. It tries everything on the engine, with and
+// without what only moves data, and both without what the CPU does sooner (placeByCost). Then it weighs the best one
+// again with the times that operations take in its chains of tasks, until that gains nothing.
 //
 // A function that the engine accepts whole and in one partition is an engine program, however small: a part of it stays
 // there, and it is cut only if that saves more than the known error of the estimate.
@@ -251,8 +251,8 @@ func (c *chooser) addWeighed(base string, times []int64, share nanoseconds) (mor
 }
 
 // weighed returns the placement without what the CPU does sooner, and whether the share matters. base is not
-// PlaceEngine, which adds operations. times, if not nil, are those of operations in a chain of tasks, by index in the
-// function's body.
+// PlaceEngine, which adds operations. times, if not nil, are the times of operations in a chain of tasks, by index in
+// the function's body.
 func (c *chooser) weighed(base string, times []int64, share nanoseconds) (p placement, matters bool, err error) {
 	s := c.s
 	defer s.keepPlaces()()
@@ -351,8 +351,8 @@ func (c *chooser) limit(t *trial) nanoseconds {
 	return c.best.total
 }
 
-// setTimes sets the times on the engine: those of the tasks, divided among fused operations as they compare alone, and
-// of an operation on the CPU what it takes alone.
+// setTimes sets the times on the engine: the tasks' times, divided among fused operations as they compare alone, and of
+// an operation on the CPU what it takes alone.
 func (t *trial) setTimes(e *CallTime) {
 	times := make(map[*ir.Op]int64, len(t.ops))
 	for _, op := range t.Func.Body.Ops {

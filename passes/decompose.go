@@ -65,7 +65,7 @@ type decomposedFrom struct {
 	// Moves marks operations that replace one that only moves data: they are as idle as that one, whatever their own
 	// class.
 	Moves bool `json:"moves,omitempty"`
-	// InPlace is that of the source's operation.
+	// InPlace is copied from the source's operation.
 	InPlace bool `json:"in_place,omitempty"`
 }
 

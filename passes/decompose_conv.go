@@ -108,7 +108,7 @@ func (c *decomposer) convolution() (ir.Conv, *ir.Const) {
 	return a, w.Const
 }
 
-// axisPhases returns the result for the phases chosen so far, which are those of the first axes.
+// axisPhases returns the result for the phases chosen so far, which belong to the first axes.
 func (c *decomposer) axisPhases(a *ir.Conv, x *ir.Value, chosen []phase) *ir.Value {
 	axis := len(chosen)
 	if axis == a.Spatial {
@@ -226,9 +226,9 @@ func depthAsChannels(c *decomposer) {
 	c.become(c.joined(0, images))
 }
 
-// stridesAsChannels writes a convolution, such as that of the patches of an image or of the frames of a signal, as one
-// without strides: element i*stride + r of an axis becomes element i of a channel of its own, and tap t*stride + r of
-// the kernel tap t of that channel.
+// stridesAsChannels writes a convolution, such as one over patches of an image or frames of a signal, as one without
+// strides: element i*stride + r of an axis becomes element i of a channel of its own, and tap t*stride + r of the
+// kernel tap t of that channel.
 func stridesAsChannels(c *decomposer) {
 	a, w := c.convolution()
 	x, bias := c.op.Arg(ir.ParamX), c.op.Arg(ir.ParamBias)
@@ -286,8 +286,8 @@ func stridesAsChannels(c *decomposer) {
 // maxPlanes limits the number of convolutions that one over planes becomes.
 const maxPlanes = 1024
 
-// pool writes a pool like that of the operation over the axes of the given windows, with the padding before and after
-// each; a ceil_mode window may extend beyond the padding.
+// pool writes a pool like the operation's over the axes of the given windows, with the padding before and after each; a
+// ceil_mode window may extend beyond the padding.
 func (c *decomposer) pool(x *ir.Value, kernel, strides, pad []int64, exclude, ceil bool) *ir.Value {
 	args := []ir.Arg{arg(ir.ParamX, x), arg(ir.ParamKernelSizes, c.Ints(kernel...)),
 		arg(ir.ParamStrides, c.Ints(strides...)),
@@ -315,8 +315,8 @@ func padding(a *ir.Pool) (pad []int64) {
 	return pad
 }
 
-// planeByPlane pools rows and columns of every plane, then planes. The maximum is that of the planes' maxima, and the
-// mean that of their means, since the counts multiply.
+// planeByPlane pools rows and columns of every plane, then planes. The maximum is the maximum of the planes' maxima,
+// and the mean the mean of their means, since the counts multiply.
 func planeByPlane(c *decomposer) {
 	x, a := c.op.Arg(ir.ParamX), c.pooling()
 	if a.Spatial != 3 {

@@ -76,8 +76,7 @@ func (c *decomposer) looked() (l lookup) {
 		}
 		return lookup{x: x, hi: g.Axis, at: at, batch: batch}
 	}
-	// Along an axis each element has its own index. It may or may not be the same for those of the following
-	// dimensions.
+	// Along an axis each element has its own index. It may or may not be the same for the following dimensions.
 	lead, m, tail := volume(shape[:g.Axis]), idx.Type.Shape[g.Axis], volume(shape[g.Axis+1:])
 	alike, whole := true, true // over the dimensions before the axis, over those after it
 	for i, v := range is {

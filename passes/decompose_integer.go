@@ -43,7 +43,7 @@ func (c *decomposer) pairOfIntegers() (x, y []*ir.Value) {
 	return x, y
 }
 
-// order compares the integers with bytes x and y: the sign of its result is that of the difference.
+// order compares the integers with bytes x and y: its result has the sign of the difference.
 func (c *decomposer) order(x, y []*ir.Value, signed bool) *ir.Value {
 	var sum *ir.Value
 	last := len(x) - 1
@@ -129,7 +129,7 @@ func castBytes(c *decomposer) {
 		c.become(c.Cast(sum, ir.Bool))
 		return
 	}
-	// Bytes that x lacks are those of its sign; those that the result lacks are dropped.
+	// Bytes that x lacks repeat its sign; those that the result lacks are dropped.
 	out := in[:min(m, n)]
 	if m > n {
 		above := c.mul(in[0], c.num(0))

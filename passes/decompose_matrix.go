@@ -185,7 +185,7 @@ func productOfRows(c *decomposer) {
 	c.shaped(v)
 }
 
-// image converts the extents of one or two axes to those of two.
+// image converts the extents of one or two axes to the extents of two.
 func image(v []int64) []int64 {
 	if len(v) == 1 {
 		return []int64{1, v[0]}

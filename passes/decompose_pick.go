@@ -6,8 +6,8 @@ import (
 	"github.com/zinc-compiler/zinc/ir"
 )
 
-// Selections of elements along an axis are written with slices, each of which is a view, and with concat, each operand
-// of which is copied. Along the last dimension, a slice that does not begin at 0 is infinite where x is 4096 or more
+// Selections of elements along an axis are written with slices, which are views, and with concat, which copies each
+// operand. Along the last dimension, a slice that does not begin at 0 is infinite where x is 4096 or more
 // (numerics.WidthSlice), and no slice has a stride. Selections there therefore exchange the last dimension of x for
 // another.
 

@@ -75,7 +75,7 @@ func sampled(grid func(i, in, out float64) float64, i, in, out int64) float64 {
 }
 
 // resized ends a decomposition that resizes the last axes, two of them unless resized_dims says otherwise, one after
-// the other. place is what axis does with the grid: an axis of which it leaves every element in its place is skipped.
+// the other. place is what axis does with the grid: an axis along which every element stays in its place is skipped.
 // The grid of OFFSET_CORNERS moves elements of an axis whose size stays too.
 func (c *decomposer) resized(place func(i, in, out int64) float64,
 	axis func(x *ir.Value, axis int, in, out int64) *ir.Value) {

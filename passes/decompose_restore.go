@@ -129,7 +129,7 @@ func (r *restoring) operation(ref *ir.Op, values map[string]*ir.Value, at []int)
 	}
 	op := ops[len(ops)-1]
 	op.InPlace = s.parts[last].InPlace
-	op.Results = nil // those of the function
+	op.Results = nil // the function's
 	for _, result := range ref.Results {
 		v := values[result.Name]
 		if v == nil || !made[v] || !v.Type.Equal(result.Type) {

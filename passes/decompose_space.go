@@ -85,9 +85,9 @@ type transposition struct {
 	to     order
 }
 
-// arranged returns x, seen as factors the last tail of which are its last dimension, in another order, in which the
-// last newTail factors are the last dimension. The result has a dimension for each group that the last transposition
-// moves. The transpositions are those that write the fewest padded bytes.
+// arranged returns x, seen as factors (the last tail of them are its last dimension), in another order, where the last
+// newTail factors are the last dimension. The result has a dimension for each group that the last transposition moves.
+// The transpositions are those that write the fewest padded bytes.
 func (c *decomposer) arranged(x *ir.Value, factors []int64, tail int, to []int, newTail int) *ir.Value {
 	// Factors of 1 can be anywhere, unless they are all that a last dimension has.
 	keep := make([]bool, len(factors))

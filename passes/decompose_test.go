@@ -173,7 +173,7 @@ func TestMergedDecompositionsBecomeTheirOperations(t *testing.T) {
 		o.KeepReference = !light
 		accept := o.Accept
 		o.Place = passes.PlaceAuto
-		o.CPUTime = func(op *ir.Op) int64 { // that of the parts does not count
+		o.CPUTime = func(op *ir.Op) int64 { // the order of the parts does not count
 			if op.Is(ir.OpTranspose) {
 				return 1e6
 			}

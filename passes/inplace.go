@@ -3,8 +3,8 @@ package passes
 import "github.com/zinc-compiler/zinc/ir"
 
 // markInPlace marks the operations outside the engine that change a part of a value which nothing reads afterwards:
-// their results take its memory. The body is in the order in which it runs. An input's memory is the caller's. That of
-// a state is free if the operations that change it, one after another, make its next value.
+// their results take its memory. The body is in the order in which it runs. An input's memory is the caller's. The
+// memory of a state is free if the operations that change it, one after another, make its next value.
 func (s *State) markInPlace() {
 	ops := s.Func.Body.Ops
 	// last is what reads a value last; held if the value or a view of it is read after the body.
@@ -22,7 +22,7 @@ func (s *State) markInPlace() {
 	for _, v := range s.Func.Body.Outputs {
 		last.Set(v, held)
 	}
-	// updated returns the value of which an operation changes a part, if nothing reads it afterwards.
+	// updated returns the value that an operation changes in part, if nothing reads it afterwards.
 	updated := func(op *ir.Op) *ir.Value {
 		if op == nil || op.Place.Unit == ir.Engine {
 			return nil

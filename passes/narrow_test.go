@@ -23,8 +23,8 @@ func castOf(t *testing.T, c *ir.Const, to ir.DType) *ir.Const {
 	return cs[0]
 }
 
-// TestCastsMergeOnlyWhereNoValueChanges merges two casts on every number of the smaller types, and on those of the
-// larger ones around each power of two.
+// TestCastsMergeOnlyWhereNoValueChanges merges two casts on every number of the smaller types, and on numbers of the
+// larger types around each power of two.
 func TestCastsMergeOnlyWhereNoValueChanges(t *testing.T) {
 	types := []ir.DType{ir.Bool, ir.FP16, ir.FP32, ir.Int8, ir.UInt8, ir.Int16, ir.UInt16, ir.Int32}
 	merged := 0

@@ -37,8 +37,8 @@ func convertsHalf(op *ir.Op) ir.DType {
 // place assigns every operation to a unit. An operation that the engine accepts and that computes goes there; one that
 // only moves data goes there if a producer or a reader of its data computes there; a conversion between fp16 and fp32
 // or integers beside the engine is part of the transfer; the rest goes to the CPU. With PlaceEngine everything that the
-// engine accepts goes to the engine, and with PlaceAuto the placement is the one of which a call is estimated to take
-// the least time (choose).
+// engine accepts goes to the engine, and with PlaceAuto choose picks the placement with the least estimated time of a
+// call.
 func place(s *State) error {
 	s.acceptAll()
 	s.keepNarrowStates()

@@ -63,8 +63,8 @@ func scaleProbabilities(s *State, r *rewriter, op *ir.Op) (*ir.Value, error) {
 	return times(product.Results[0], -k)
 }
 
-// probabilities returns the length of the rows of a softmax of which v is the result, also if it is written as
-// exponentials divided by their sum, moved without a change of any element, or 0 if it is not.
+// probabilities returns the length of the rows of a softmax whose result is v, also if it is written as exponentials
+// divided by their sum, moved without a change of any element, or 0 if it is not.
 func probabilities(v *ir.Value) int64 {
 	for v != nil && v.Def != nil && known(v) {
 		x := v.Def.Arg(ir.ParamX)
@@ -86,7 +86,7 @@ func probabilities(v *ir.Value) int64 {
 	return 0
 }
 
-// dividedBySum returns the length of the rows of exponentials x of which y is the sum, or 0 if it is not.
+// dividedBySum returns the length of the rows of exponentials x whose sum is y, or 0 if it is not.
 func dividedBySum(x, y *ir.Value) int64 {
 	if x.Def == nil || y.Def == nil || !x.Def.Is(ir.OpExp, ir.OpExp2) || !y.Def.Is(ir.OpReduceSum) ||
 		y.Def.Arg(ir.ParamX) != x || y.Type.Rank() != x.Type.Rank() || y.Type.Elems() == 0 {

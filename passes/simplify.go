@@ -201,7 +201,7 @@ func simplifyCast(s *State, r *rewriter, op *ir.Op) (*ir.Value, error) {
 
 // skips reports whether a cast from one type to another by way of a third is the cast between the two: the cast to the
 // third changes no value, and an integer type out of whose range a value may be is reached from one kind of number. A
-// cast from fp16 to fp32 remains: the engine computes the fp16 numbers, and the cast is that of a result.
+// cast from fp16 to fp32 remains: the engine computes the fp16 numbers, and the cast applies to a result.
 func skips(from, by, to ir.DType) bool {
 	if by == ir.FP16 && to == ir.FP32 {
 		return false
@@ -356,9 +356,9 @@ func mergeTranspose(s *State, r *rewriter, op *ir.Op) (*ir.Value, error) {
 	return n.Results[0], nil
 }
 
-// transposeGroups emits a transposition of more dimensions than the target has, such as that of the windows of an
-// image, as one of groups of dimensions that stay adjacent, between reshapes, which then merge with those around them.
-// Dimensions of 1 are dropped.
+// transposeGroups emits a transposition of more dimensions than the target has, such as of the windows of an image, as
+// a transposition of groups of dimensions that stay adjacent. It is between reshapes, which then merge with the
+// reshapes around them. Dimensions of 1 are dropped.
 func (s *State) transposeGroups(r *rewriter, op *ir.Op, x *ir.Value, perm []int) (*ir.Value, error) {
 	y := op.Results[0]
 	if !known(x) || !known(y) {

@@ -147,7 +147,7 @@ func (s *State) cpuTimes() []nanoseconds {
 		if len(op.Results) == 0 || sums[op.Results[0].Name] == 0 {
 			continue
 		}
-		// The name may be that of a read of a state, whose value took it.
+		// The name may belong to a read of a state, whose value took it.
 		if of := parts[op.Results[0].Name]; of.Operation == op.Def.Name {
 			source := *op
 			source.InPlace = of.InPlace

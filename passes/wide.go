@@ -77,7 +77,7 @@ type wideOp struct {
 type wideValue struct {
 	defined int     // operation that computes it, -1 for one before the partition
 	left    int     // uses outside of the partition, over the rest of the function
-	readers []int32 // operations that read it, in order, without those of earlier runs
+	readers []int32 // operations that read it, in order, without operations of earlier runs
 }
 
 // newWidePartition takes the uses of each value outside of earlier partitions, and a table without entries, which it

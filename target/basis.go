@@ -51,7 +51,7 @@ const (
 	states    = "a published report, apple/coremltools issue 2631"
 )
 
-// generations are the targets of which published tables have a column.
+// generations are the targets that have a column in published tables.
 const generations = "h13 h14 h15 h16 h17 h17s h18"
 
 // variants are the targets of each generation with other cores, which the tables have too.

@@ -118,7 +118,7 @@ func (t *Table) Recorded() string {
 // Whole reports whether zinc writes programs of every family of operations for the target.
 func (t *Table) Whole() bool { return t.TD != 0 && t.Lowers == nil }
 
-// Borrowing returns the table of a target of which zinc cannot write every program, with the tasks of the default
+// Borrowing returns the table of a target for which zinc cannot write every program, with the tasks of the default
 // target: an estimate of a whole model, at the target's limits and rates.
 func (t *Table) Borrowing() *Table {
 	b := *t

@@ -262,7 +262,7 @@ func TestRulesHaveRewritesAndHints(t *testing.T) {
 	}
 }
 
-// TestEveryRuleHasAVerdict checks that every rule has a verdict, and those of the hardware a source.
+// TestEveryRuleHasAVerdict checks that every rule has a verdict, and every rule of the hardware a source.
 func TestEveryRuleHasAVerdict(t *testing.T) {
 	count := map[Verdict]int{}
 	for _, r := range Rules {

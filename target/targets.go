@@ -77,7 +77,7 @@ var (
 	})
 	H16 = H15.with("h16", func(t *Table) {
 		t.ConstantSegments = true
-		t.MaxSurfaces = 25 // the register after them is that of kernels
+		t.MaxSurfaces = 25 // the register after them is for kernels
 		t.Subtype, t.Version, t.TD = 7, 17, 17
 		t.MaxWidth, t.MaxHeight = 65536, 65536
 		t.Arithmetic, t.WidthSliceEnd, t.FlushesProducts = "ane-fixed", 0, false

@@ -25,7 +25,7 @@ const (
 	longest   = 8
 )
 
-// smallestSize is the size of the model whose time and memory are those of a start.
+// smallestSize is the size of the model that takes as much time and memory as the start alone.
 const smallestSize = 4
 
 // maxExponent is the largest exponent of time or memory that a growth table passes.

@@ -21,8 +21,8 @@ import (
 	"github.com/zinc-compiler/zinc/transform/reduce"
 )
 
-// repeats writes a cut model, opens and compiles the written files, and runs the inputs: the engine's number must be
-// that of the evidence.
+// repeats writes a cut model, opens and compiles the written files, and runs the inputs: the engine must compute the
+// number in the evidence.
 func repeats(t *testing.T, c *witness.Cut, in tensors, e *witness.Evidence) {
 	t.Helper()
 	ctx := context.Background()

@@ -21,8 +21,8 @@ type analysis struct {
 	unmodelled map[*ir.Op]bool
 	// written are the states without a passed range: zeros and what operations judged so far write.
 	written map[*ir.Value]Interval
-	// calm omits NaN from every result, and clips results without bounds about which there is a finding: the ranges are
-	// those of runs in which no statement returns a NaN and findings are repaired. Rules look at these, since after a
+	// calm omits NaN from every result, and clips results without bounds about which there is a finding: the ranges
+	// hold for runs in which no statement returns a NaN and findings are repaired. Rules look at these, since after a
 	// first NaN or infinity nothing else could be found.
 	calm bool
 	// repaired are the results that are clipped, with the range that their readers get.
@@ -50,7 +50,7 @@ func (a *analysis) setRange(v *ir.Value, stored, raw Interval) {
 }
 
 // analyse judges a function whose operations have places. inputs maps parameters to their ranges; a parameter without
-// an entry has the range of its type, a state that of what the function writes to it.
+// an entry has the range of its type, and a state has the range of the values that the function writes to it.
 func analyse(f *ir.Func, inputs map[string]Interval) *analysis {
 	a := newFunction(f).prepare(inputs)
 	a.body()
@@ -250,7 +250,7 @@ func (a *analysis) branches(op *ir.Op) []Interval {
 	return out
 }
 
-// loop sets the ranges of loop variables to those of their types, since the number of iterations is not followed.
+// loop sets the ranges of loop variables to the ranges of their types, since the number of iterations is not followed.
 func (a *analysis) loop(op *ir.Op) []Interval {
 	for _, b := range op.Blocks {
 		for _, p := range b.Params {

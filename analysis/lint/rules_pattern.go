@@ -44,7 +44,7 @@ func quotientOfSum(op *ir.Op) *quotient {
 	return &quotient{x, total, d != nil && madeBy(d.Arg(ir.ParamY), ir.OpReduceMax) != nil}
 }
 
-// sharedQuotient returns the softmax written out as operations of which an exponential is a part.
+// sharedQuotient returns the softmax written out as operations that an exponential is part of.
 func sharedQuotient(a *analysis, e *ir.Op) (*quotient, *ir.Op) {
 	seen := []*ir.Value{e.Results[0]}
 	for i := 0; i < len(seen) && i < 16; i++ {

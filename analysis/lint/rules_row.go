@@ -16,7 +16,7 @@ const maxRowSteps = 8
 
 const normalisedRowFlushed = "normalised-row-flushed"
 
-// row is an operand of a product of which each row is a softmax, one operation or written out, that later statements
+// row is an operand of a product. Each of its rows is a softmax, one operation or written out, that later statements
 // only moved, cast and multiplied.
 type row struct {
 	v *ir.Value

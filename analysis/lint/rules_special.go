@@ -274,8 +274,7 @@ func checkSignedZero(s *site) *suspect {
 	})
 }
 
-// tabled returns the operations whose results are those of a lookup table without
-// parameters, for which keep holds.
+// tabled returns the operations that read their results from a lookup table without parameters, for which keep holds.
 func tabled(keep func(k *ir.Curve) bool) (os []*ir.Operation) {
 	for _, o := range ir.Operations {
 		k := o.Curve

@@ -403,7 +403,7 @@ func (p *suspect) finding(w *witness.Witness, files []string, src *diag.File) *F
 	return f
 }
 
-// name returns the name of a statement: that of its first result.
+// name returns the name of a statement: the name of its first result.
 func name(op *ir.Op) string {
 	if len(op.Results) == 0 {
 		return op.Def.Name
@@ -411,8 +411,8 @@ func name(op *ir.Op) string {
 	return op.Results[0].Name
 }
 
-// label returns the name of a statement in the source: that of its result, or if a pass generated that, of the
-// operation.
+// label returns the name of a statement in the source: the name of its result, or of the operation if a pass generated
+// the result.
 func label(op *ir.Op) string {
 	if n := name(op); !strings.HasPrefix(n, witness.Generated) || op.Name == "" {
 		return n

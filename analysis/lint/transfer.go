@@ -10,8 +10,8 @@ import (
 	"github.com/zinc-compiler/zinc/ir"
 )
 
-// transfer returns the range of an operation's results from those of its
-// arguments, before rounding to the declared types.
+// transfer returns the range of an operation's results from the ranges of its arguments, before rounding to the
+// declared types.
 type transfer func(c *call) []Interval
 
 // transfers is the table: an operation that is not in it has the range of its type. Most entries follow from the

@@ -172,9 +172,8 @@ func (c *call) sumOfProducts(x, y Interval, n float64, absent bool) Interval {
 	return c.staged(p.Scale(n).Slack(n+1, total), running, total)
 }
 
-// stageLoss is the share of the magnitudes of products that the accumulator's first
-// stage may lose: seven roundings to twelve bits ("Products" in docs/numerics.md), and a
-// little for those of rounded sums.
+// stageLoss is the share of the magnitudes of products that the accumulator's first stage may lose: seven roundings to
+// twelve bits ("Products" in docs/numerics.md), and a little for the roundings of sums.
 const stageLoss = 7.1 / 4096
 
 // staged widens the range of a sum on the engine by what the first stage may lose of products whose magnitudes add up
@@ -404,8 +403,8 @@ func zeros(v *ir.Value) bool {
 	return v.Const != nil && v.Const.Type.DType != ir.String && interval.OfConst(v.Const) == Interval{}
 }
 
-// within limits the bounds of r to those of v, widened by the rounding of n weights in fp16: a share of 2^-11 each and,
-// for small ones, half of the smallest number.
+// within limits the bounds of r to the bounds of v, widened by the rounding of n weights in fp16: a share of 2^-11 each
+// and, for small ones, half of the smallest number.
 func within(r, v Interval, n float64) Interval {
 	v = v.Slack(1, v.Mag()*(4096+n/4))
 	r.Lo, r.Hi = max(r.Lo, v.Lo), min(r.Hi, v.Hi)

@@ -10,7 +10,7 @@ import (
 // scalar is a function of one number with its shape.
 type scalar struct {
 	f func(x float64) float64
-	// low and high delimit the domain, outside of which the result is NaN.
+	// low and high delimit the domain; outside it the result is NaN.
 	low, high float64
 	// extrema are the inputs at which the function changes direction; it is monotone between them.
 	extrema []float64
@@ -32,7 +32,7 @@ func curve(k *ir.Curve, a []float64) scalar {
 // plain is the function of an operation without parameters.
 func plain(o *ir.Operation) scalar { return curve(o.Curve, nil) }
 
-// engineExtra are results of the engine in addition to those of the function.
+// engineExtra are results of the engine that the function itself does not have.
 var engineExtra = map[*ir.Operation]func(x Interval) []float64{
 	ir.OpExp: func(x Interval) []float64 {
 		if x.Hi >= 11.09 {
@@ -166,7 +166,7 @@ func geluRange(c *call) []Interval {
 	return one(curve(k, nil).apply(c.in(ir.ParamX)).Slack(1, 1e-6))
 }
 
-// periodic is a sine or a cosine, of which the bounds alone are used.
+// periodic is a sine or a cosine, whose bounds alone are used.
 func periodic(c *call) []Interval {
 	x := c.in(ir.ParamX)
 	r := interval.Span(-1, 1)

@@ -87,7 +87,7 @@ func (a *affine) channel(v *ir.Value) []float64 {
 	if v.IsConst() && v.Type.DType.IsFloat() && v.Type.Elems() == 1 {
 		return slices.Repeat(v.Const.Floats(), len(a.scale))
 	}
-	after := a.base.Type.Rank() - 1 - a.dim // dimensions after that of the channels
+	after := a.base.Type.Rank() - 1 - a.dim // dimensions after the channels
 	at := v.Type.Rank() - 1 - after
 	if at < 0 || int(v.Type.Shape[at]) != len(a.scale) || !v.Type.DType.IsFloat() {
 		return nil

@@ -49,7 +49,7 @@ func program(outputs func(g *irbuild.Graph, x *ir.Value) *ir.Value) *ir.Program 
 	return g.Program()
 }
 
-// other replaces the functions by those of another program, as if the bytes had been compiled wrongly.
+// other replaces the functions by functions of another program, as if the bytes had been compiled wrongly.
 func other(t *testing.T, p *ir.Program) func(fs []prove.Function) {
 	return func(fs []prove.Function) {
 		r, err := compile.All(t.Context(), p, compile.Options{Target: target.H13, Place: passes.PlaceEngine})

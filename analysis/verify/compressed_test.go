@@ -143,7 +143,7 @@ type form struct {
 	reads func(t *td.Task) bool
 }
 
-// sparse returns what makes weights of which one in so many is not zero.
+// sparse returns what makes weights where one in so many is not zero.
 func sparse(one int64) func(g *irbuild.Graph, axis int, expand bool) func(shape ...int64) *ir.Value {
 	return func(g *irbuild.Graph, _ int, expand bool) func(shape ...int64) *ir.Value {
 		return func(shape ...int64) *ir.Value {
@@ -222,8 +222,8 @@ func streamedForms() (forms []form) {
 }
 
 // TestCompressedWeightsStream compiles products whose weights are compressed. Their tasks must read the compressed
-// form, where the target and the form of the product allow it, the outputs must have the same bits as those of the
-// program with the same numbers as weights, and the pair must verify and be proved.
+// form, where the target and the form of the product allow it, the outputs must have the same bits as the outputs of
+// the program with the same numbers as weights, and the pair must verify and be proved.
 func TestCompressedWeightsStream(t *testing.T) {
 	for _, tab := range []*target.Table{target.H13, target.H14} {
 		for i, p := range weightedProducts() {

@@ -21,8 +21,8 @@ import (
 	"github.com/zinc-compiler/zinc/target"
 )
 
-// leastEngineShare is the percentage of cases with a native operation that must run entirely on the
-// engine and be right; leastShortShare is that of the quarter that a short test runs.
+// leastEngineShare is the percentage of cases with a native operation that must run entirely on the engine and be
+// right; leastShortShare is the share in the quarter that a short test runs.
 const leastEngineShare, leastShortShare = 94.3, 94.0
 
 // engineDepartures are the tests that require more precision than fp16 or a table of the engine has, by name prefix.

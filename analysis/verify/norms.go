@@ -105,7 +105,7 @@ func (n *lane) enclose(first int) {
 		if !(n.y[i] > 0x1p-100) { // too small for proportions, or NaN
 			p = numerics.Exp64(d)
 		}
-		s := e * e / 2 // a small e has a series, the rest of which is at most a third of e*e*e
+		s := e * e / 2 // a small e has a series, whose rest is at most a third of e*e*e
 		shrinks, grows := 1-e+s-e*s*(1.0/3), 1+e+s+e*s/2
 		if !(e < 1.0/64) {
 			grows = numerics.Exp64(e)
@@ -211,8 +211,8 @@ func (n *norm) line(at []int, radius []float64) {
 		d := float64(n.v[i]) - mean
 		variance += d * d / count
 	}
-	// By the triangle inequality the deviation changes by at most the root of the mean of squared errors. That of the
-	// mean adds its square to the variance.
+	// By the triangle inequality the deviation changes by at most the root of the mean of squared errors. The rounding
+	// of the mean adds its square to the variance.
 	root, shake := math.Sqrt(variance), math.Sqrt(spread)
 	eps := n.eng * (halfUnit*n.epsilon + tiny)
 	small, large := max(0, root-shake), root+shake

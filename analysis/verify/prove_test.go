@@ -342,8 +342,8 @@ func TestEqualSumsOfOtherFormsAreProved(t *testing.T) {
 	}
 }
 
-// TestCacheAtAPositionIsProved proves a cache whose row is chosen by two inputs, its begin and its end: values of which
-// few are valid together.
+// TestCacheAtAPositionIsProved proves a cache whose row is chosen by two inputs, its begin and its end: values, few of
+// them valid together.
 func TestCacheAtAPositionIsProved(t *testing.T) {
 	concluded(t, filepath.Join("testdata", "prove", "cache.mil"),
 		compile.Options{Target: target.H13, Place: passes.PlaceEngine})

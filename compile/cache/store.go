@@ -195,7 +195,7 @@ func (s Store) sweep() (n int) {
 	return n
 }
 
-// orphan reports whether a name is that of a container whose entry is missing.
+// orphan reports whether a name belongs to a container whose entry is missing.
 func (s Store) orphan(name string) bool {
 	digits, ok := strings.CutSuffix(name, apartSuffix)
 	k, isKey := keyOfName(digits + entrySuffix)
@@ -206,7 +206,7 @@ func (s Store) orphan(name string) bool {
 	return errors.Is(err, fs.ErrNotExist)
 }
 
-// isTemporary reports whether a name is that of writeEntry's temporary files.
+// isTemporary reports whether a name belongs to a temporary file of writeEntry.
 func isTemporary(name string) bool {
 	rest, ok := strings.CutPrefix(name, ".")
 	if !ok || !strings.HasSuffix(rest, tempSuffix) {

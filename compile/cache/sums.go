@@ -15,8 +15,8 @@ import (
 
 // A Store remembers the SHA-256 of zinc's executable and of the files of models, so that a file that was not changed is
 // read only once. What is known about one file is in a file of its own, whose name is the SHA-256 of device, inode,
-// size and the times of the last changes of contents and status, and whose contents are the SHA-256 of the file and
-// that of both.
+// size and the times of the last changes of contents and status, and whose contents are the SHA-256 of the file and of
+// both.
 const (
 	sumSuffix = ".sum"
 	sumDomain = "zinc file 1"

@@ -10,7 +10,7 @@ import (
 type Stream struct {
 	Bytes    int64
 	Expanded int64 // coefficients that the bytes of a compressed form stand for
-	Values   int64 // of them, those of sparse kernels that a mask places: fp16 numbers
+	Values   int64 // of them, in sparse kernels that a mask places: fp16 numbers
 }
 
 // expander is how fast a chip expands compressed coefficients.
@@ -23,7 +23,7 @@ type expander struct {
 }
 
 // oneValue and twoValues are how many values a core places: one on the M1, where a stack of convolutions with 63 %
-// zeros is 1.55 to 1.64 times as fast as dense (sbryngelson/ane-guide, chapter 7), of which bytes alone explain 2.3;
+// zeros is 1.55 to 1.64 times as fast as dense (sbryngelson/ane-guide, chapter 7), while bytes alone would give 2.3;
 // more on the M5 Pro, where a product with 68 % zeros takes as long as one with palettes of 4 bits.
 const (
 	oneValue  = 1

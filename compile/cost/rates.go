@@ -41,7 +41,7 @@ func (r *Rates) Target() string {
 	return tab.Name
 }
 
-// RatesOf returns the constants for a target: those of the chip that its table names.
+// RatesOf returns the constants for a target: the rates of the chip that its table names.
 func RatesOf(tab *target.Table) *Rates {
 	i := slices.IndexFunc(Chips, func(r Rates) bool { return r.Chip == tab.CostOf })
 	return &Chips[max(i, 0)]

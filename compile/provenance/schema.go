@@ -15,8 +15,8 @@ const (
 
 var opt = flattable.Opt
 
-// The tables of a file. The fields of a table are those of the Go struct of the same name, in the same order. A later
-// revision appends fields to both.
+// The tables of a file. A table has the fields of the Go struct of the same name, in the same order. A later revision
+// appends fields to both.
 var (
 	statementTable = record("Statement", opt("file", i32), opt("line", i32), opt("col", i32), opt("func", text),
 		opt("op", text), opt("name", text), opt("args", flattable.Int32s), opt("type", text),

@@ -69,7 +69,7 @@ func (f *File) WithHeader(size int) *File {
 }
 
 // FromContainer returns the file of a container, whose constants are part of its text segment as older compilers placed
-// them. Data is part of the container. Errors are *Error, or those of hwx.Read.
+// them. Data is part of the container. Errors are *Error, or come from hwx.Read.
 func FromContainer(data []byte) (*File, error) {
 	f, err := hwx.Read(data)
 	if err != nil {
@@ -122,7 +122,7 @@ func (c *converter) where(s *hwx.Section) string {
 	return fmt.Sprintf("tasks at %#x", s.Addr)
 }
 
-// tasks counts the tasks of the program, all of which have the same size.
+// tasks counts the tasks of the program, which all have the same size.
 func (c *converter) tasks() error {
 	i := c.find(taskWords, 0)
 	ps := c.file.Procedures()
@@ -223,7 +223,7 @@ func (c *converter) place() error {
 	return nil
 }
 
-// tensors reads the shapes, which are symbols: those of inputs first, or of outputs if the sizes say so.
+// tensors reads the shapes, which are symbols: inputs first, or outputs first if the sizes say so.
 func (c *converter) tensors() error {
 	var list []Tensor
 	for _, s := range c.file.Symbols() {
@@ -258,7 +258,7 @@ func (c *converter) tensors() error {
 	return nil
 }
 
-// fits reports whether shapes, those of inputs first, have the sizes of the buffers.
+// fits reports whether shapes, inputs first, have the sizes of the buffers.
 func (c *converter) fits(list []Tensor) bool {
 	in, out := int(c.out.Inputs), int(c.out.Outputs)
 	for i, t := range list {

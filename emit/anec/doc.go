@@ -3,9 +3,9 @@
 //
 // In: the bytes of such a file (Read), or of a container (FromContainer). Out: a File, which writes itself (WriteTo).
 //
-// The layout is that of struct anec in eiln/ane (libane/ane.h): a header of 0x6a8 bytes, zeros up to 0x1000, then tasks
-// and constants. The driver points register 0 at the tasks, 1 at the constants, which begin at the next multiple of 16,
-// 3 at scratch memory, and from 4 on at the outputs and then the inputs.
+// The layout is struct anec in eiln/ane (libane/ane.h): a header of 0x6a8 bytes, zeros up to 0x1000, then tasks and
+// constants. The driver points register 0 at the tasks, 1 at the constants, which begin at the next multiple of 16, 3
+// at scratch memory, and from 4 on at the outputs and then the inputs.
 //
 // Invariants:
 //

@@ -10,7 +10,7 @@ import (
 // Sizes of the format.
 const (
 	Tiles      = 0x20   // buffers, by register
-	TileSize   = 0x4000 // bytes of which a buffer has a multiple
+	TileSize   = 0x4000 // bytes; the size of a buffer is a multiple of it
 	HeaderSize = 0x1000 // bytes before the tasks, as the converter writes them
 	ShortSize  = 0x800  // the same as later versions of the library read them
 	fieldsSize = 0x28 + Tiles*4 + Tiles*dims*8

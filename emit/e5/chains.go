@@ -86,7 +86,7 @@ func (f *Function) Chains() []Chain {
 	return out
 }
 
-// handed returns the ports whose surfaces the host fills or empties, except for those of states.
+// handed returns the ports whose surfaces the host fills or empties, except for states.
 func (f *Function) handed(passes map[int]bool) map[string]bool {
 	host, state := map[string]bool{}, map[string]bool{}
 	f.each(func(i int, op *Operation) {

@@ -145,7 +145,7 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
-// The vtable of the root is that of a real descriptor.
+// The root has the vtable of a real descriptor.
 // Table 23.2.
 func TestRootVtable(t *testing.T) {
 	for _, p := range []*Program{{}, fused(0, 64), every()} {

@@ -337,6 +337,6 @@ func named(d flattable.Record, prefix string) (x [5]uint64) {
 	return x
 }
 
-// fill sets the fields of a struct whose fields are those of its table: numbers, texts and vectors of them, which the
+// fill sets the fields of a struct that has the fields of its table: numbers, texts and vectors of them, which the
 // verifier has checked.
 func fill(r flattable.Record, p any) { _ = (*flattable.Strings)(nil).Fill(r, p) }

@@ -119,7 +119,7 @@ func layoutsOf(t *testing.T, b []byte) map[*flattable.Table]flattable.Layout {
 	return flattable.Layouts(b, programTable)
 }
 
-// TestScanLayouts checks that the assumed layouts are those of real files.
+// TestScanLayouts checks that real files have the assumed layouts.
 func TestScanLayouts(t *testing.T) {
 	sample, err := writeSample()
 	if err != nil {

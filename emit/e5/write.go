@@ -16,8 +16,8 @@ const (
 	constantSuffix = "__const" // and the number of the constant
 )
 
-// maxName limits names, so that the names of sections, which repeat those of functions and blocks, stay in proportion
-// to the file.
+// maxName limits names, so that the names of sections, which repeat the names of functions and blocks, stay in
+// proportion to the file.
 const maxName = 1024
 
 func blockSection(fn, block string) string    { return fn + "/" + block }
@@ -212,7 +212,7 @@ func attrsNode(op *Operation, section string) *node {
 	return newNode(t, a.Entry, a.Program, constants)
 }
 
-// nodeOf returns the node of a struct whose fields are those of its table.
+// nodeOf returns the node of a struct that has the fields of its table.
 func nodeOf(t *flattable.Table, p any) *node { return (*flattable.Strings)(nil).Node(t, p) }
 
 func operationNode(op *Operation, in, out []uint32, frame, attrs string) *node {

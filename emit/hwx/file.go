@@ -145,7 +145,7 @@ type Port struct {
 // Program is a program or procedure descriptor: one entry into the tasks.
 type Program struct {
 	Flavor uint32 // FlavorProgram or FlavorProcedure, FlavorPacked or FlavorPackedProcedure
-	// Bars are the words of the buffer-access registers. Those of a packed program are of 128 bits: register i is
+	// Bars are the words of the buffer-access registers. A packed program has relocations of 128 bits: register i is
 	// Bars[2*i].
 	Bars       [Bars]uint64
 	Entry      uint64 // address of the first task, or of the stream

@@ -53,8 +53,8 @@ type form struct {
 	// kernels is set if coefficients and tables alone have segments of their own: the constants of a container without
 	// them follow the tasks, where one with them has a page of zeros (80 recorded programs from h16 on).
 	kernels bool
-	// The words +0x860 of recorded packed programs, by the number of their tasks, and the notes after that of the time,
-	// as number and value.
+	// The words +0x860 of recorded packed programs, by the number of their tasks, and the notes after the note of the
+	// time, as number and value.
 	orders []uint32
 	notes  [][2]uint32
 }

@@ -56,7 +56,7 @@ def main():
         seconds.append(time.perf_counter() - start)
     for first, last in zip(outputs, again if args.calls else []):
         if first.tobytes() != np.array(last).tobytes():
-            print("the outputs of the last call differ from those of the first; the record has the first")
+            print("the outputs of the last call differ from the first call's; the record has the first")
 
     os.makedirs(args.output, exist_ok=True)
     record = {"zinc_run_record": 1, "device": device(), "driver": args.driver, "seconds": seconds}

@@ -9,7 +9,7 @@ ZINC_BUILD   ?= build
 zinc_models := $(wildcard $(addprefix $(ZINC_MODELS)/*.,mlpackage mlmodelc mil))
 zinc_pairs  := $(patsubst %,$(ZINC_BUILD)/%.hwx,$(basename $(notdir $(zinc_models))))
 
-# The files of a model, of which a package is a folder.
+# The files of a model; a package is a folder of them.
 zinc_files = $(if $(wildcard $1/.),$(shell find $1 -type f),$1)
 
 define zinc_rule

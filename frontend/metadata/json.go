@@ -60,7 +60,7 @@ var kinds = map[string]string{
 	"Dictionary": "dictionary", "Sequence": "sequence", "State": "state",
 }
 
-// elems maps its element types to those of MIL.
+// elems maps its element types to MIL's.
 var elems = map[string]string{
 	"Float16": "fp16", "Float32": "fp32", "Double": "fp64", "Float64": "fp64", "Int32": "int32", "Int8": "int8",
 }

@@ -16,8 +16,8 @@ import (
 	"github.com/zinc-compiler/zinc/internal/shareddir"
 )
 
-// syntheticModel returns at least size bytes of MIL text like that of a compiled encoder: convolutions with weights in
-// a file, small constants, norms.
+// syntheticModel returns at least size bytes of MIL text like a compiled encoder's: convolutions with weights in a
+// file, small constants, norms.
 func syntheticModel(size int) []byte {
 	var b bytes.Buffer
 	b.WriteString("program(1.3)\n[buildInfo = dict<string, string>({{\"coremlc-version\", \"3520.5.1\"}})]\n{\n" +
@@ -86,8 +86,7 @@ func goSpeed(b *testing.B, size int) float64 {
 	return best
 }
 
-// BenchmarkParse reports the speed of Parse, that of go/parser on as much Go
-// source, and their ratio.
+// BenchmarkParse reports the speed of Parse, the speed of go/parser on as much Go source, and their ratio.
 func BenchmarkParse(b *testing.B) {
 	inputs := []struct {
 		name string

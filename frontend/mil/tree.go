@@ -99,7 +99,7 @@ func (p *Program) Func(name string) *Func {
 	return nil
 }
 
-// Stmts calls visit for every statement of the program, those of nested blocks after the statement they are in.
+// Stmts calls visit for every statement of the program, statements of nested blocks after the statement they are in.
 func (p *Program) Stmts(visit func(s *Stmt)) {
 	for _, f := range p.Funcs {
 		f.Body.each(visit)

@@ -112,8 +112,8 @@ func (e *encoder) withoutShapes(f *mil.Func) []mil.Arg {
 	return slices.Delete(slices.Clone(f.Attrs), i, i+1)
 }
 
-// Ordered returns the inputs of a function of the program in the order of its specification: that of Order or of the
-// description, and those that are in neither at the end.
+// Ordered returns the inputs of a function of the program in the order of its specification: as in Order or in the
+// description, and inputs that are in neither at the end.
 func (m *Model) Ordered(f *mil.Func) []mil.Param {
 	names := m.Order[f.Name]
 	if about := m.Metadata.Func(f.Name); names == nil && about != nil {

@@ -17,7 +17,7 @@ type Model struct {
 	// Description is the message that describes the model, as it is in the file: Metadata lacks the fields that zinc
 	// has no use for.
 	Description []byte
-	// Order has the inputs of functions in the order of the file; a function that is not in it has that of its
+	// Order has the inputs of functions in the order of the file; a function that is not in it has the order of its
 	// description. The program has them by name.
 	Order map[string][]string
 	// Program is the ML program, without positions; nil if the model is in another form (Metadata.Form). Of a pipeline
@@ -139,8 +139,8 @@ func (d *decoder) model(r io.ReaderAt, at, end int64) (*Model, error) {
 	return m, err
 }
 
-// pipeline reads the models of a pipeline. The program and the ports of the only one that is an ML program become those
-// of m, which keeps its own author, license and description.
+// pipeline reads the models of a pipeline. The program and the ports of the only ML program among them become m's,
+// which keeps its own author, license and description.
 func (d *decoder) pipeline(r io.ReaderAt, x extent, m *Model) error {
 	var programs []*Model
 	err := d.fields(r, x.start, x.end, func(num protowire.Number) step {

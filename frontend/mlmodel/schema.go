@@ -197,5 +197,5 @@ var colourSpaces = map[uint64]string{
 	10: "GRAYSCALE", 20: "RGB", 30: "BGR", 40: "GRAYSCALE_FLOAT16",
 }
 
-// channels are those of the tensor that an image becomes.
+// channels is their number in the tensor that an image becomes.
 var channels = map[string]int64{"GRAYSCALE": 1, "GRAYSCALE_FLOAT16": 1, "RGB": 3, "BGR": 3}

@@ -117,7 +117,7 @@ func (d *Data) Pipeline(versions []int64) []byte {
 	return le.AppendUint64(b, pipelineType)
 }
 
-// Names returns the file with the names of a pipeline's models, of which there are n. A pipeline may lack them.
+// Names returns the file with the names of a pipeline's n models. A pipeline may lack them.
 func Names(names []string, n int) []byte {
 	for i := len(names); i < n; i++ {
 		names = append(slices.Clip(names), fmt.Sprintf("model%d", i))

@@ -18,7 +18,7 @@ type pair struct {
 type dictionary []pair
 
 // tables are the numbers of slots of NSMutableDictionary with the entries that they have room for. Tables of up to 23
-// slots were seen; the larger ones are those of CFBasicHash.
+// slots were seen; the larger ones come from CFBasicHash.
 var tables = []struct{ slots, entries int }{
 	{3, 3}, {7, 6}, {13, 12}, {23, 19}, {41, 32}, {71, 52}, {127, 85}, {191, 118}, {251, 155}, {383, 237}, {631, 390},
 	{1087, 672}, {1723, 1065}, {2803, 1732},

@@ -12,7 +12,7 @@ import (
 )
 
 // releases are the systems that run a version of specifications first: macOS, then iOS, tvOS and macCatalyst, then
-// watchOS and visionOS. Those of 6, 7 and 9 were seen.
+// watchOS and visionOS. Files with 6, 7 and 9 were seen.
 var releases = map[int64]struct{ mac, phone, watch, vision string }{
 	6:  {"12.0", "15.0", "8.0", "1.0"},
 	7:  {"13.0", "16.0", "9.0", "1.0"},

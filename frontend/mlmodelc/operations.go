@@ -60,7 +60,7 @@ func operationName(op, opset string) string {
 	return strings.ToUpper(set[:1]) + set[1:] + "." + strings.ToLower(name[:1]) + name[1:]
 }
 
-// definedIn returns the operation set with the newest definition of an operation up to opset, "" for that of iOS 15.
+// definedIn returns the operation set with the newest definition of an operation up to opset, "" for the set of iOS 15.
 // Apple's registry has more definitions than coremltools': compiled models show that iOS 16 redefined what computes,
 // iOS 17 what has two operands, and iOS 18 a pointwise operation. That the other operations of those classes, and all
 // of iOS 18, go with them is inferred.

@@ -18,7 +18,7 @@ var Versions = []string{"1.0.9", Version}
 // Version is the version of the format that Write writes.
 const Version = "1.0.10"
 
-// Limits of a description, beyond those of the property list.
+// Limits of a description, beyond the limits of a property list.
 const (
 	maxName = 256     // bytes of a name
 	maxDim  = 1 << 20 // elements along an axis; the engine's own limits are far lower

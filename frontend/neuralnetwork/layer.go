@@ -257,7 +257,7 @@ func init() {
 	}
 }
 
-// Constants, whose names in ir.Builder are those of fields in Message.
+// Constants. Their names in ir.Builder are names of fields in Message.
 func (l *layer) ints(vs ...int64) *ir.Value { return l.Builder.Ints(vs...) }
 func (l *layer) integer(v int64) *ir.Value  { return l.Builder.Int(v) }
 func (l *layer) flag(v bool) *ir.Value      { return l.Builder.Bool(v) }

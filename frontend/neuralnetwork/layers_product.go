@@ -191,7 +191,7 @@ var (
 	}
 )
 
-// joined returns the weights of the gates as one constant. values, if not nil, may change those of a gate.
+// joined returns the weights of the gates as one constant. values, if not nil, may change the weights of a gate.
 func (l *layer) joined(m *mlmodel.Message, gates []gate, field func(g gate) string, change func(g int, c *ir.Const),
 	shape ...int64) *ir.Value {
 	all := &ir.Const{}
@@ -294,7 +294,7 @@ func (l *layer) states(vs []*ir.Value) []tensor {
 }
 
 // direction returns the word for the order in which a layer reads the sequence. The outputs of a reversed one are in
-// the order of processing, as those of MIL: coremltools writes this layer for MIL's operations without turning them.
+// the order of processing, as in MIL: coremltools writes this layer for MIL's operations without turning them.
 func (l *layer) direction() ir.Arg {
 	return arg(ir.ParamDirection, l.Str(map[bool]string{false: "forward", true: "reverse"}[l.Bool("reverseInput")]))
 }

@@ -9,7 +9,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// Encoders of fields. The numbers are those of NeuralNetwork.proto, so that a wrong one in zinc's schema shows.
+// Encoders of fields. The numbers are from NeuralNetwork.proto, so that a wrong one in zinc's schema shows.
 
 func join(parts ...[]byte) []byte { return slices.Concat(parts...) }
 

@@ -68,7 +68,7 @@ func write(t *testing.T, s sample) written {
 }
 
 // TestLayersComputeWhatNumPyComputes opens networks of every kind of layer and runs their programs in fp32. The outputs
-// must be those of an evaluator that shares no code with the reader and computes in float64.
+// must equal the outputs of an evaluator that shares no code with the reader and computes in float64.
 func TestLayersComputeWhatNumPyComputes(t *testing.T) {
 	python := evaluator(t)
 	all := samples()

@@ -22,7 +22,7 @@ var layouts = map[string][]string{
 	"GRAYSCALE_FLOAT16": {"grayBias"},
 }
 
-// input writes the parameter of an input, and changes its description to that of the parameter.
+// input writes the parameter of an input, and changes its description to the parameter's.
 func (n *network) input(x *metadata.Feature) {
 	v := &ir.Value{Name: n.reserved[x.Name], Type: ir.Type{DType: ir.FP32}}
 	n.stem = v.Name

@@ -222,7 +222,7 @@ func (q *quantized) offset(channel int64) float64 {
 	return -q.bias[min(channel, int64(len(q.bias))-1)] / q.scale[min(channel, int64(len(q.scale))-1)]
 }
 
-// shifted writes weights of which each channel has a scale and an offset.
+// shifted writes weights with a scale and an offset for each channel.
 func (l *layer) shifted(field string, q *quantized, channel int) *ir.Value {
 	one := slices.Repeat([]int64{1}, len(q.shape))
 	one[channel] = q.shape[channel]

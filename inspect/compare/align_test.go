@@ -28,7 +28,7 @@ func TestPairsAreEqualElements(t *testing.T) {
 	}
 }
 
-// TestListsFarApartArePairedByKey has lists of which maxWork comparisons do not align all.
+// TestListsFarApartArePairedByKey has lists that maxWork comparisons do not align whole.
 func TestListsFarApartArePairedByKey(t *testing.T) {
 	var a, b []string
 	for i := range 20000 {

@@ -321,9 +321,8 @@ func TestOutputsOfPairsAreCompared(t *testing.T) {
 	expect(t, compared(t, a, open(t, dir, "h13"), Options{Outputs: true, Seed: 1}))
 }
 
-// TestRangesOfAChangedWeightAreListed also compares their contents.
-// TestEstimatedSidesHaveTheSameChanges compares sides without pairs: at the levels that need none, the result is that
-// of sides with pairs, packed constants apart.
+// TestRangesOfAChangedWeightAreListed also compares their contents. TestEstimatedSidesHaveTheSameChanges compares sides
+// without pairs: at the levels that need none, the result is as for sides with pairs, but for packed constants.
 func TestEstimatedSidesHaveTheSameChanges(t *testing.T) {
 	dir := digits(t)
 	weights := setWeight(t, "conv2_weight", 100, 0x4400)

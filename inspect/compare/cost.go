@@ -41,7 +41,7 @@ func figures(a, b *Side) []Figure {
 	return out
 }
 
-// change is the figure of side B against that of side A.
+// change is the figure of side B relative to side A's.
 func (f *Figure) change() string {
 	switch {
 	case f.A == f.B:

@@ -101,7 +101,7 @@ func TestOneEditIsOneChange(t *testing.T) {
 	}
 }
 
-// TestJointEffectsAreSeparate checks that the joint effects of two changes are separate from those of each.
+// TestJointEffectsAreSeparate checks that the joint effects of two changes are separate from the effects of each.
 func TestJointEffectsAreSeparate(t *testing.T) {
 	body := stmt(small, "a", "relu", "x = x", "a") + stmt(small, "b", "sigmoid", "x = a", "b") +
 		stmt(small, "c", "tanh", "x = b", "c")

@@ -171,7 +171,7 @@ func sum(extent [5]int, patterns []uint16) uint64 {
 	return h.Sum64()
 }
 
-// partner is the procedure of A paired with one of B, and for each task of B that of A, or -1.
+// partner is the procedure of A paired with one of B, and for each task of B the task of A, or -1.
 type partner struct {
 	procedure string
 	tasks     []int
@@ -200,7 +200,7 @@ func (d *departure) gave(k step, sum uint64) {
 	d.given = append(d.given, given{k, sum})
 }
 
-// hold compares a result of side B with that of A.
+// hold compares a result of side B with A's.
 func (d *departure) hold(k step, extent [5]int, patterns []uint16) {
 	to := d.partner[k.procedure]
 	if k.task >= len(to.tasks) || to.tasks[k.task] < 0 {
@@ -215,7 +215,7 @@ func (d *departure) hold(k step, extent [5]int, patterns []uint16) {
 	d.at, d.onB, d.extent, d.values = i, onB, extent, append(d.values[:0], patterns...)
 }
 
-// partners pairs the tasks of B with those of A; it returns nil if the fields are unknown.
+// partners pairs the tasks of B with the tasks of A; it returns nil if the fields are unknown.
 func (p *pairing) partners() map[string]partner {
 	if p.missing(decodable) != "" {
 		return nil

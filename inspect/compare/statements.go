@@ -434,7 +434,7 @@ func arguments(a, b []mil.Arg, rename func(string) string) (out []string) {
 	return out
 }
 
-// equalValue is mil.EqualValue with the names of side A replaced by those of side B.
+// equalValue is mil.EqualValue with the names of side A replaced by the names of side B.
 func equalValue(a, b mil.Value, rename func(string) string) bool {
 	if rename != nil {
 		switch x := a.(type) {

@@ -250,7 +250,7 @@ func (p *pairing) bothTasks() (a, b []chain, err error) {
 	return a, b, err
 }
 
-// chainPairs pairs procedures; those of only one side are paired with an empty one.
+// chainPairs pairs procedures; tasks of only one side are paired with an empty one.
 func (p *pairing) chainPairs(a, b []chain) (out [][2]*chain) {
 	other := map[string]*chain{}
 	for i := range b {
@@ -280,7 +280,7 @@ type tally struct {
 	count   map[string]int
 }
 
-// taskDiff gathers differences of tasks, with those of one operation and rule in one change.
+// taskDiff gathers differences of tasks, in one change for one operation and rule.
 type taskDiff struct {
 	out    []*Change
 	index  map[string]*Change

@@ -100,8 +100,8 @@ func placeless(line []byte) []byte {
 	return line
 }
 
-// strip removes source positions such as " @0:12:36", of which it returns the first, and if from is set positions in
-// weight files.
+// strip removes source positions such as " @0:12:36" and, if from is set, positions in weight files. It returns the
+// first source position.
 func strip(line []byte, from bool) (_ []byte, place string) {
 	if !bytes.Contains(line, []byte(" @")) && !bytes.Contains(line, []byte(fromMark)) {
 		return line, ""

@@ -23,8 +23,7 @@ func (x *imageTask) placed() td.Placed {
 	return td.Placed{Task: x.task, Off: int(x.at), Codec: cmp.Or(x.codec, td.V7)}
 }
 
-// imageParts are the parts of a file of register images. The parts of tasks are those
-// of a firmware container too.
+// imageParts are the parts of a file of register images. A firmware container has the same parts of tasks.
 var imageParts []filePart
 
 func init() { // functions of the table print the state

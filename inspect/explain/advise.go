@@ -74,8 +74,8 @@ type Search struct {
 // DefaultWork is the work that Advise does if no other limit is set: a few seconds.
 const DefaultWork = 1 << 32
 
-// Costs in units of work, of which a processor does about a thousand million a second. They bound the search the same
-// way on every machine.
+// Costs in units of work. A processor does about a thousand million units a second. They bound the search the same way
+// on every machine.
 const (
 	workPerOp  = 1 << 17 // to lower and estimate an operation
 	workPerRun = 1 << 3  // to run an operation's multiply-accumulates and elements: simulated, interpreted and bounded

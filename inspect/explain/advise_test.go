@@ -122,8 +122,8 @@ func TestRunsOfRewritesReportProgress(t *testing.T) {
 }
 
 // TestAdviceHoldsWhenFollowed writes each model as each piece of its advice says, opens and compiles it, and compares
-// the time of a call with what the advice says: for models of the structure of published ones, and for those of the
-// shared folder, of which the short form takes some.
+// the time of a call with what the advice says: for models of the structure of published ones, and for models of the
+// shared folder; the short form takes some.
 func TestAdviceHoldsWhenFollowed(t *testing.T) {
 	want := map[string]string{"unet": "fold-rows", "yolo": "compute-in-fp16"}
 	for i := range irmodels.Models {

@@ -186,7 +186,7 @@ func (a *Answer) Refused() *compile.RefusalInfo {
 	return nil
 }
 
-// widely adds the operators of the operations that read an input, or that name a constant of which nothing came.
+// widely adds the operators of the operations that read an input, or that name a constant that led to nothing.
 func (a *Answer) widely(db *provenance.DB, made *provenance.Made, s *found) {
 	if s.op == nil && s.value.Const == nil {
 		made.Operators = inputReaders(db, s)

@@ -18,8 +18,8 @@ func dynamicMatMul(op *ir.Op) (ir.MatMul, bool) {
 		x.Type.Static() && y.Type.Static() && x.Type.DType == ir.FP16 && y.Type.DType == ir.FP16
 }
 
-// repeatedOf returns the value [B, G, T, D] of which v [B, G R, T, D] has each matrix R times in a row, and R; nil if v
-// is not written so.
+// repeatedOf returns the value [B, G, T, D] if v [B, G R, T, D] has each of its matrices R times in a row, and R; nil
+// if v is not written so.
 func repeatedOf(v *ir.Value) (*ir.Value, int64) {
 	last := v.Def
 	if last == nil || !last.Is(ir.OpReshape) {

@@ -50,8 +50,8 @@ func (e *edit) floats(what string, t ir.DType, vs []float64, shape ...int64) *ir
 // maxMerge bounds the products that merging two weights takes.
 const maxMerge = 1 << 28
 
-// mergeConvs computes two convolutions of which nothing else reads the first one's result as one, whose kernel is that
-// of the second applied to the first.
+// mergeConvs computes two convolutions as one, if nothing else reads the first one's result. The kernel is the second
+// one's applied to the first one's.
 func mergeConvs(e *edit) {
 	first := e.sole(e.op.Arg(ir.ParamX), ir.OpConv)
 	if first == nil || first.Arg(ir.ParamX).Type.DType != ir.FP16 {
@@ -172,7 +172,7 @@ func (e *edit) mergedBias(first *ir.Op, xb [][]float64, mid, kb int64) *ir.Value
 	return e.floats("bias", ir.FP16, sum, int64(len(sum)))
 }
 
-// mergeLinears computes two linear layers of which nothing else reads the first one's result as one.
+// mergeLinears computes two linear layers as one, if nothing else reads the first one's result.
 func mergeLinears(e *edit) {
 	first := e.sole(e.op.Arg(ir.ParamX), ir.OpLinear)
 	if first == nil || e.op.Arg(ir.ParamX).Type.DType != ir.FP16 {

@@ -154,7 +154,7 @@ func find(p *ir.Program, at Place, fn string) (*found, error) {
 	return nil, e
 }
 
-// named reports whether a name is that of the operation or of a result.
+// named reports whether a name belongs to the operation or to a result.
 func (s *found) named(name string) bool {
 	if s.op == nil {
 		return s.value.Name == name

@@ -43,7 +43,7 @@ func options() Options {
 // list is the text of n numbers, n even.
 func list(n int) string { return "[" + strings.Repeat("0.25, -0.5, ", n/2-1) + "0.25, -0.5]" }
 
-// cases has models for which a row of Recipes is offered, in addition to those of testdata.
+// cases has models for which a row of Recipes is offered, in addition to the models in testdata.
 var cases = []struct {
 	recipe, params string
 	body           []string
@@ -449,7 +449,7 @@ func TestStatementsOfLargeFunctionsAreRewrittenAlone(t *testing.T) {
 	}
 }
 
-// TestStatementsAreRewrittenWithTheirStates rewrites a statement between accesses of two states, one of which is wide
+// TestStatementsAreRewrittenWithTheirStates rewrites a statement between accesses of two states, one of them wide
 // enough, in such a function.
 func TestStatementsAreRewrittenWithTheirStates(t *testing.T) {
 	body := []string{"tensor<fp16, [1, 2, 40]> r = read_state(input = s)",

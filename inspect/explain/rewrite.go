@@ -123,7 +123,7 @@ type sums struct {
 
 func sumsOf(r *compile.Report) sums { return sums{r.CallTime(), r.Dispatches, r.CPUOps} }
 
-// estimateCost estimates the whole program with each rewrite. now is that of the program as it is.
+// estimateCost estimates the whole program with each rewrite. now is the time of the program as it is.
 func estimateCost(ctx context.Context, list []*Rewrite, now sums, o compile.Options) error {
 	o.Provenance = false
 	for _, w := range list {
@@ -212,8 +212,8 @@ func standIn(t *target.Table) *target.Table {
 	return t
 }
 
-// narrower returns the limits that a rewrite observes: those of the target for which it runs, with what only the other
-// target requires.
+// narrower returns the limits that a rewrite observes: the findings of the target for which it runs, with what only the
+// other target requires.
 func narrower(asked, runs *target.Table) *target.Table {
 	t := *runs
 	t.StateMultiple = asked.StateMultiple

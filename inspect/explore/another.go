@@ -276,7 +276,7 @@ func printedLine(l string, statements []statement, byLine map[int32][]int32) irL
 	if n, _ := fmt.Sscanf(place, "%d:%d:%d", &file, &line, &col); n < 3 || row.Kind == "return" || row.Kind == "func" {
 		return row
 	}
-	// Printed positions are those of names; a statement's position is that of its beginning.
+	// Printed positions are positions of names; a statement's position is its beginning.
 	for _, i := range byLine[int32(line)] {
 		if s := &statements[i]; s.Name == row.Name || int64(s.Col) == col {
 			row.Statements = []int32{i}

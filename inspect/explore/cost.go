@@ -187,7 +187,7 @@ func statementCosts(r *compile.Report, at []int) []opCost {
 	return out
 }
 
-// add adds an operation of the statement. The reason is that of the operation that the engine refuses for a rule, not
+// add adds an operation of the statement. The reason comes from the operation that the engine refuses for a rule, not
 // of one that only follows its neighbours.
 func (c *opCost) add(o *compile.OpReport) {
 	if !slices.Contains(c.Units, o.Unit) {

@@ -95,7 +95,7 @@ func TestGenerationsAreComparedFromAView(t *testing.T) {
 	}
 }
 
-// TestEstimateRefuses has what cannot be estimated: texts with errors, whose diagnostics are those of compiling, and
+// TestEstimateRefuses has what cannot be estimated: texts with errors, whose diagnostics are as for compiling, and
 // other versions.
 func TestEstimateRefuses(t *testing.T) {
 	c := newClient(t, small, digits)

@@ -407,8 +407,8 @@ func TestLimitsAreEnforced(t *testing.T) {
 	}
 }
 
-// TestFirstAnswerHasTheStyle holds the page to its style sheet, of which the policy has the digest: a browser paints it
-// without a second request.
+// TestFirstAnswerHasTheStyle compares the page's style sheet with the digest in the policy: a browser paints it without
+// a second request.
 func TestFirstAnswerHasTheStyle(t *testing.T) {
 	c := newClient(t, small)
 	style, err := assetFiles.ReadFile("assets/style.css")

@@ -27,7 +27,7 @@ import (
 //go:embed assets
 var assetFiles embed.FS
 
-// policy lets the page load only what the server serves, and hold only its own style sheet, of which it has the digest.
+// policy lets the page load only what the server serves, and use only its own style sheet, whose digest it has.
 const policy = "default-src 'none'; script-src 'self'; style-src 'sha256-%s'; connect-src 'self'; img-src 'self'; " +
 	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 

@@ -27,7 +27,7 @@ type loaded struct {
 	close   func() error
 }
 
-// load loads a pair for one of the engines, both of which give the same bits. done is called after every task, in
+// load loads a pair for one of the engines, which both compute the same bits. done is called after every task, in
 // order.
 func (s *Server) load(ctx context.Context, p pair.Pair, by string, mode numerics.Mode, done func()) (_ *loaded,
 	err error) {

@@ -87,7 +87,7 @@ func openModel(src Source) (*model, error) {
 	return m, nil
 }
 
-// nameOf returns the base name of a model's path, or that of its folder if the file has the usual name of texts.
+// nameOf returns the base name of a model's path, or its folder's if the file has the usual name of texts.
 func nameOf(path string) string {
 	abs, err := filepath.Abs(path)
 	if err != nil {

@@ -30,7 +30,7 @@ type progress struct {
 type progressKey struct{}
 
 // follow returns a request under whose name its progress is found until end is called. The number of names is bounded
-// by that of the requests. A request without a valid name, or with one in use, is not followed.
+// by the number of requests. A request without a valid name, or with one in use, is not followed.
 func (j *jobs) follow(r *http.Request) (_ *http.Request, end func()) {
 	id := r.Header.Get(jobHeader)
 	if !jobName.MatchString(id) {

@@ -22,7 +22,7 @@ type (
 	explorerGraph struct {
 		ID    string         `json:"id"`
 		Nodes []explorerNode `json:"nodes"`
-		// GroupAttributes are attributes of namespaces; those of the graph are under "".
+		// GroupAttributes are attributes of namespaces; the graph's are under "".
 		GroupAttributes map[string]map[string]string `json:"groupNodeAttributes,omitempty"`
 	}
 	explorerNode struct {

@@ -38,8 +38,7 @@ type child struct {
 	stderr io.Writer
 }
 
-// run runs the child to its end. Errors are LimitErrors, exec.ExitErrors, those of the
-// writers, and the context's.
+// run runs the child to its end. Errors are LimitErrors, exec.ExitErrors, the writers', and the context's.
 func (c *child) run(ctx context.Context) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

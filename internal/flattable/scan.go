@@ -160,7 +160,8 @@ func (w *walk) scalar(o *placed, f *Field, path string, at int64) {
 	w.put(path, at, text)
 }
 
-// elements lists a vector of n numbers or bytes, of which have are present, and walks a FlatBuffer in the bytes.
+// elements lists a vector of n numbers or bytes, have of them present, and walks a FlatBuffer in
+// the bytes.
 func (w *walk) elements(o *placed, f *Field, path string, pos, n, have int64) {
 	at, elem := pos+4, int64(layouts[f.Kind].elem)
 	if f.Kind != Bytes {

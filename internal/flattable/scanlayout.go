@@ -64,7 +64,7 @@ func (w *walk) fits(t *Table, pos int64, layout Layout) bool {
 		if end >= size {
 			continue
 		}
-		// A writer never shares strings, so those of all tables together fit the buffer.
+		// A writer never shares strings, so the strings of all tables together fit the buffer.
 		if w.texts -= n; w.texts < 0 || w.buf[end] != 0 || !utf8.Valid(w.buf[to+4:end]) {
 			return false
 		}

@@ -16,7 +16,7 @@ func parts(r *rand.Rand, b []byte) (l [][]byte) {
 }
 
 // TestSums compares the sums of every length up to four blocks, and of random pairs of lengths, added side by side and
-// alone, in random parts, with those of crypto/sha256.
+// alone, in random parts, with the sums of crypto/sha256.
 func TestSums(t *testing.T) {
 	t.Run("of this processor", func(t *testing.T) { testSums(t, New) })
 	t.Run("portable", func(t *testing.T) { testSums(t, func() *Digest { return &Digest{portable: sha256.New()} }) })

@@ -83,7 +83,7 @@ func ofPositive(f func(float64) float64, m Mode, step int, below, above float64)
 }
 
 // functions contains every table that zinc can name. The steps of sigmoid, tanh, silu, gelu, exp2, reciprocal, sqrt,
-// rsqrt and log2 are those of recorded tables, as is that tanh ends at its last knot; the other parameterless ones in a
+// rsqrt and log2 are from recorded tables, as is that tanh ends at its last knot; the other parameterless ones in a
 // plain or odd mode have the step of least worst error in 0..4, which the tests check. square has no row: the planar
 // engine multiplies, and no table covers the range.
 var functions = [...]function{

@@ -2,8 +2,8 @@ package weights
 
 import "math"
 
-// mantissaShift is the number of bits by which a binary64 mantissa is longer than that
-// of fp16; exponentBias is the difference of their exponents' biases.
+// mantissaShift is the number of bits by which a binary64 mantissa is longer than a mantissa of fp16; exponentBias is
+// the difference of their exponents' biases.
 const (
 	mantissaShift = 52 - 10
 	exponentBias  = 1023 - 15

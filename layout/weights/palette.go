@@ -9,10 +9,10 @@ import (
 	"github.com/zinc-compiler/zinc/numerics/vector"
 )
 
-// Palette has the values of a palette, fp16: a power of two of them, up to 256. The weights of a kernel with a
-// palette are stored as indices, of as many bits as select an entry. Each core's part starts with its copy of the
-// codebook, padded to Granule (recorded for masks of one value), after that of a table. The indices of a plane are in
-// the order of fp16 weights, low bits first, and begin and end on whole bytes (modelled: no program with indices is
+// Palette has the values of a palette, fp16: a power of two of them, up to 256. The weights of a kernel with a palette
+// are stored as indices, of as many bits as select an entry. Each core's part starts with its copy of the codebook,
+// padded to Granule (recorded for masks of one value), after its copy of a table. The indices of a plane are in the
+// order of fp16 weights, low bits first, and begin and end on whole bytes (modelled: no program with indices is
 // recorded).
 type Palette []uint16
 

@@ -32,7 +32,7 @@ func sections(t *testing.T, data []byte, layout []Repeat, role Role) (out [][]by
 }
 
 // TestIndicesArePlanesOfNumbers packs kernels with a palette, and compares the planes that their indices stand for with
-// those of the kernel without it.
+// the planes of the kernel without it.
 func TestIndicesArePlanesOfNumbers(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for _, bits := range []int{1, 2, 3, 4, 6, 8} {
@@ -152,8 +152,8 @@ func TestStreamedKernelsAreCutAtTheLimit(t *testing.T) {
 	}
 }
 
-// TestBytesArePlanesOfNumbers packs kernels as bytes with scales, and compares the planes that they stand for with
-// those of the kernel without scales.
+// TestBytesArePlanesOfNumbers packs kernels as bytes with scales, and compares the planes that they stand for with the
+// planes of the kernel without scales.
 func TestBytesArePlanesOfNumbers(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	for name, c := range map[string]struct {

@@ -255,7 +255,7 @@ func (a *Access) OnChip(t *Task) (Access, bool) {
 }
 
 // Part is a range of bytes of the kernel buffer, starting at From, that a task reads for one coefficient lane or kernel
-// stream. A lane of a runtime kernel reads a piece for each group and block, with those of other lanes between them.
+// stream. A lane of a runtime kernel reads a piece for each group and block, with pieces of other lanes between them.
 type Part struct {
 	Index      int
 	Base, Size Field

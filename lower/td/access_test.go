@@ -50,7 +50,7 @@ func TestPlaceOnChip(t *testing.T) {
 	}
 }
 
-// TestInterleavedRows checks rows with interleaved channel positions, the last of which may have fewer.
+// TestInterleavedRows checks rows with interleaved channel positions, where the last row may have fewer.
 func TestInterleavedRows(t *testing.T) {
 	for _, c := range []struct{ channels, inter, planes, row int }{
 		{channels: 6, inter: 4, planes: 2, row: (15*4 + 4) * 2},

@@ -25,8 +25,8 @@ type Codec struct {
 	TableApart, WideMasks bool
 	// FirstPort is the buffer-access register of a procedure's first port.
 	FirstPort int
-	// KernelsLast is set if coefficients and lookup tables have a buffer-access register of their own, after those of
-	// the ports.
+	// KernelsLast is set if coefficients and lookup tables have a buffer-access register of their own, after the
+	// registers of the ports.
 	KernelsLast bool
 	// Heads stands for the heads of records that contain a buffer-access register; nil if none do.
 	Heads *Block
@@ -110,7 +110,7 @@ func (c *Codec) allBlocks() []*Block {
 	return append(slices.Clip(c.Blocks), c.Heads)
 }
 
-// lay completes a codec of which the rows have the places.
+// lay completes a codec whose rows have the places.
 func (c *Codec) lay() {
 	for _, b := range c.allBlocks() {
 		c.words = max(c.words, b.first+b.Words)
@@ -245,7 +245,7 @@ func (c *Codec) pack(ws []uint32, t *Task) error {
 	return nil
 }
 
-// unpack sets the values of a task to those of its words.
+// unpack sets the values of a task to the values in its words.
 func (c *Codec) unpack(t *Task, ws []uint32) {
 	for i := range c.placed {
 		p := &c.placed[i]
@@ -259,7 +259,7 @@ func (c *Codec) unpack(t *Task, ws []uint32) {
 	}
 }
 
-// word returns a word of a task of which every value fits.
+// word returns a word of a task whose values all fit.
 func (c *Codec) word(t *Task, word int) (w uint32) {
 	for _, f := range c.fields[word] {
 		w |= t.val[f] << table[f].Place(c).Bit

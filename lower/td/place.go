@@ -12,7 +12,7 @@ type Block struct {
 	Base  uint32 // byte address of the first register; a header has none
 	Words int
 	Doc   string
-	// Header is set if the words are not those of registers.
+	// Header is set if the words do not belong to registers.
 	Header bool
 	first  int // index of its first word among all words of the version
 }
@@ -64,7 +64,7 @@ type move struct {
 	source string
 }
 
-// placeRows assigns the rows with a place in version 7 their places in another version: those of apart, then those of
+// placeRows assigns the rows with a place in version 7 their places in another version: the places in apart, then in
 // the words that moves has. A row that neither has gets none.
 func placeRows(layout int, apart map[Field]Place, moves []move) {
 	for f := range table {

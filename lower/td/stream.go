@@ -23,8 +23,8 @@ type recordForm interface {
 	padding(off, words int) int
 }
 
-// Span is a record of a task: registers that follow each other, or, with a mask, the first register and those of the
-// sixteen after it whose bits are set.
+// Span is a record of a task: registers that follow each other, or, with a mask, the first register and, of the sixteen
+// after it, the ones whose bits are set.
 type Span struct {
 	Addr  uint32 // register byte address of the first
 	Count int
@@ -56,7 +56,7 @@ func (s Span) registers() iter.Seq2[int, uint32] {
 	}
 }
 
-// index returns the index of a register among those of the record, or false.
+// index returns the index of a register among the registers of the record, or false.
 func (s Span) index(addr uint32) (int, bool) {
 	if addr < s.Addr || addr >= s.end() || addr%4 != 0 {
 		return 0, false

@@ -90,7 +90,7 @@ const (
 	formBits = 3
 )
 
-// placeV10 assigns the rows of versions 7 and 11 their places in version 10, including those of unexplained bits.
+// placeV10 assigns the rows of versions 7 and 11 their places in version 10, including rows of unexplained bits.
 func placeV10() {
 	placeRows(layoutV10, apart, moves)
 	for f := range table {

@@ -32,7 +32,7 @@ func (t *Task) form() (int, error) {
 		"can tell apart", len(t.Spans))
 }
 
-// setForm gives the task the records of a form. The current one is that of the codec that writes the task.
+// setForm gives the task the records of a form. The codec that writes the task has the current one.
 func (t *Task) setForm(form int) {
 	if t.Spans = nil; form > 0 {
 		t.Spans = forms[form].spans(t)

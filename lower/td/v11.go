@@ -48,7 +48,7 @@ const (
 	addressBit = 29
 )
 
-// addressRecord is a record with an address, whose head is that of a word of Codec.Heads.
+// addressRecord is a record with an address, whose head is the head of a word of Codec.Heads.
 type addressRecord struct {
 	addr  uint32 // of its first register
 	words int

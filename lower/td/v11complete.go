@@ -1,7 +1,7 @@
 package td
 
 // completeV11 drops what version 11 does not have, moves what it has elsewhere, and sets what it leaves out (twins of
-// recorded cases of h13 and h14). The codec is that of version 11 or of a later one.
+// recorded cases of h13 and h14). The codec writes version 11 or a later one.
 func completeV11(c *Codec, t *Task) {
 	t.val[LogEvents] &^= eventV7
 	t.val[DebugLogEvents] &^= debugEventV7
@@ -103,8 +103,8 @@ const (
 	hintScratchV11 = 4
 )
 
-// hintsV11 are the cache hints of a source in version 11, by those of version 7. The last two are inferred: no recorded
-// program of version 11 reads scratch by tile DMA more than once.
+// hintsV11 are the cache hints of a source in version 11, by the hints of version 7. The last two are inferred: no
+// recorded program of version 11 reads scratch by tile DMA more than once.
 var hintsV11 = []struct {
 	v7  [4]uint32 // hint, reuse, no reuse, dependency
 	v11 [3]uint32 // hint, reuse, no reuse

@@ -2,9 +2,9 @@ package td
 
 import "math"
 
-// V8, V17, V19 and V20 are the codecs of the versions that h15, h16, h17 and h18 have. Their sections are like those of
-// version 11, but no record fills a task. Recorded are elementwise operations, activations and products with constant
-// weights (75 programs). A register that none of them writes has no fields.
+// V8, V17, V19 and V20 are the codecs of the versions that h15, h16, h17 and h18 have. Their sections are like version
+// 11's, but no record fills a task. Recorded are elementwise operations, activations and products with constant weights
+// (75 programs). A register that none of them writes has no fields.
 var (
 	V8 = late(lateForm{
 		version: 8, layout: layoutV8, header: 8, common: 19, source: 53, l2: 25, pe: 15, ne: 5, result: 15, kernel: 72,
@@ -41,7 +41,7 @@ type lateForm struct {
 	apart   bool // each extent has a word of its own, and words of L2 for an index come before its addresses
 	result0 int  // word of L2 with the configuration of the result
 	table   int  // word of the kernel DMA with the configuration of the lookup table
-	network int  // lowest bit of TaskNID, 0 for that of version 7
+	network int  // lowest bit of TaskNID, 0 for version 7's
 	twice   bool // the record with the address of source 2 comes twice
 	wider   bool // the neural engine has one more word, its second
 	tags    bool // the words with the tags of the system cache are apart from the configurations
@@ -54,7 +54,7 @@ type lateForm struct {
 // laterPort is the register of the first port of every recorded program of h15 to h18.
 const laterPort = 6
 
-// Words of Heads after those of version 11: the tags of the system cache.
+// Words of Heads after the words of version 11: the tags of the system cache.
 const (
 	headTag1 = headResult + 1 + iota
 	headTag2
@@ -88,8 +88,8 @@ func late(f lateForm) *Codec {
 	return f.codec
 }
 
-// derivedLate are the fields that deriveLate sets: where the sources come from, each of which has a switch of its own,
-// and the place of a lookup table, which its address is.
+// derivedLate are the fields that deriveLate sets: where the sources come from, with a switch for each, and the place
+// of a lookup table, which is its address.
 var derivedLate = []Field{Source1, Source2DMA, StreamBase.At(TableStream)}
 
 func deriveLate(t *Task) {

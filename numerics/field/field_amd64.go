@@ -44,7 +44,7 @@ var spare = sync.Pool{New: func() any { return new(tiles) }}
 
 // addTiles is AddMul with the kernel for integers of 52 bits. The coefficients of a block are either all numbers of
 // fp16, which are integers below 2^40 in magnitude if they are multiplied by 2^24, or they are elements in two parts,
-// of which the upper one is multiplied by the column times 2^31.
+// the upper one multiplied by the column times 2^31.
 func addTiles(c []Elem, ldc int, w []Elem, ldw, m int, b []Elem, at []int, n int) {
 	for _, o := range at {
 		_ = b[o : o+n]

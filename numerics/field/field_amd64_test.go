@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestKernelsAgree compares the two kernels on random and on the largest elements, and on numbers of fp16, of which the
-// one for integers of 52 bits takes a block at a time.
+// TestKernelsAgree compares the two kernels on random and on the largest elements, and on numbers of fp16, where the
+// kernel for integers of 52 bits takes a block at a time.
 func TestKernelsAgree(t *testing.T) {
 	if !limbs {
 		t.Skip("the processor has one of the kernels")

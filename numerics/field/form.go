@@ -3,8 +3,8 @@ package field
 import "sync/atomic"
 
 const (
-	// formBlock is the number of terms that have coefficients of their own; those of the next block are the same, so a
-	// sum may be cut between blocks and blocks may be exchanged.
+	// formBlock is the number of terms that have coefficients of their own; the next block has the same, so a sum may
+	// be cut between blocks and blocks may be exchanged.
 	formBlock = 128
 	// formRank is the rank of the form of a block. The kernel has so many rows at least.
 	formRank = 4

@@ -9,56 +9,56 @@ package field
 //go:noescape
 func sums4(out *uint64, w *uint64, b *uint64, k int)
 
-// tile adds to 4 rows of 8 elements of c, of which mask selects columns, the sums of the products
+// tile adds to 4 rows of 8 elements of c (mask selects columns) the sums of the products
 // w[520*i+l] * b[8*l+j] of l below k, at most 520; w is below 2^43.
 //
 //go:noescape
 func tile(c *uint64, ldc int, w *uint64, b *uint64, k int, mask uint32)
 
-// rotate writes to dst k rows of 8 elements, of which mask selects columns: those of b that begin
+// rotate writes to dst k rows of 8 elements (mask selects columns), the ones of b that begin
 // at at[l], times 2^by, and zeros. A row after them has their sums.
 //
 //go:noescape
 func rotate(dst *uint64, b *uint64, at *int, k int, by uint64, mask uint32)
 
 // halves writes n elements times 2^24 plus 2^40, which is an integer below 2^41 for every finite number of
-// fp16; over is not 0 if one is not. Eight more are overwritten. mask selects those of the last n%8.
+// fp16; over is not 0 if one is not. Eight more are overwritten. mask selects the last n%8.
 //
 //go:noescape
 func halves(dst *uint64, w *uint64, n int, mask uint32) (over uint64)
 
-// parts writes 31 bits of n elements, from a bit on. Eight more are overwritten. mask selects those of the
-// last n%8.
+// parts writes 31 bits of n elements, from a bit on. Eight more are overwritten. mask selects the last
+// n%8.
 //
 //go:noescape
 func parts(dst *uint64, w *uint64, n int, from uint64, mask uint32)
 
-// addRow replaces n elements of v by results with those of b, of which each eight begin step after the
-// last: 8, or 0 if there are only eight. mask selects those of the last n%8.
+// addRow replaces n elements of v by results with elements of b, where each eight begin step after the
+// last: 8, or 0 if there are only eight. mask selects the last n%8.
 //
 //go:noescape
 func addRow(v *uint64, b *uint64, n int, step int, mask uint32)
 
-// subRow replaces n elements of v by results with those of b, of which each eight begin step after the
-// last: 8, or 0 if there are only eight. mask selects those of the last n%8.
+// subRow replaces n elements of v by results with elements of b, where each eight begin step after the
+// last: 8, or 0 if there are only eight. mask selects the last n%8.
 //
 //go:noescape
 func subRow(v *uint64, b *uint64, n int, step int, mask uint32)
 
-// mulRow replaces n elements of v by results with those of b, of which each eight begin step after the
-// last: 8, or 0 if there are only eight. mask selects those of the last n%8.
+// mulRow replaces n elements of v by results with elements of b, where each eight begin step after the
+// last: 8, or 0 if there are only eight. mask selects the last n%8.
 //
 //go:noescape
 func mulRow(v *uint64, b *uint64, n int, step int, mask uint32)
 
-// hashRow replaces n elements by their hashes; name is that times the first key. mask selects those of the last
+// hashRow replaces n elements by their hashes; name is that times the first key. mask selects the last
 // n%8.
 //
 //go:noescape
 func hashRow(v *uint64, keys *[8]uint64, name uint64, n int, mask uint32)
 
 // scrambled writes sums of the permuted elements of v; again is not 0 if one must be permuted again. mask
-// selects those of the last n%8.
+// selects the last n%8.
 //
 //go:noescape
 func scrambled(v *uint64, keys *[8]uint64, sums *[8]uint64, n int, mask uint32) (again uint64)

@@ -140,7 +140,7 @@ func ToFP16(f float32) uint16 {
 		// last kept bit: a tie carries only from an odd significand.
 		return sign | uint16((a-112<<23+0xfff+(a>>13)&1)>>13)
 	}
-	// Subnormal or zero: the last place of 0.5 is 2^-24, as that of fp16 subnormals, so adding 0.5 rounds, and the low
-	// bits are the result.
+	// Subnormal or zero: the last place of 0.5 is 2^-24, as for fp16 subnormals, so adding 0.5 rounds, and the low bits
+	// are the result.
 	return sign | uint16(math.Float32bits(math.Float32frombits(a)+0.5)-0x3f000000)
 }

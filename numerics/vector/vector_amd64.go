@@ -26,7 +26,7 @@ func init() {
 	inUse = adders[len(adders)-1]
 }
 
-// kernels are those of one set of instructions, the widest first.
+// kernels use one set of instructions each, the widest first.
 type kernels []width
 
 // width are the kernels for a number of columns.

@@ -67,7 +67,7 @@ class Compiled(documents.CompileDocument):
         return os.path.splitext(self.path)[0] + ".e5"
 
     def load(self, **options: Any) -> Model:
-        """Loads the pair; the options are those of ``zinc.Model``."""
+        """Loads the pair; with the options of ``zinc.Model``."""
         from ._model import Model
 
         return Model(self.path, **options)

@@ -186,7 +186,7 @@ def _array(port: Port, what: str, value: npt.ArrayLike) -> npt.NDArray[Any]:
     shape = a.shape if a.ndim or not port.shape else (1,) * len(port.shape)
     fits = len(shape) == len(port.shape) and all(p in (-1, n) for n, p in zip(shape, port.shape))
     if not fits:
-        raise ValueError(f"the shape of {what} {port.name!r} is {shape}, want that of {port.type}")
+        raise ValueError(f"the shape of {what} {port.name!r} is {shape}, want the shape of {port.type}")
     with np.errstate(over="ignore"):  # a float beyond the type's largest is infinite, as on the engine
         return np.array(a, dtype=port.dtype, order="C").reshape(shape)
 

@@ -698,7 +698,7 @@ class Measured:
     median_us: float
     #: longest call
     most_us: float
-    #: outputs beside those of the simulated engine
+    #: outputs beside the simulated engine's
     engine: tuple[MeasuredOutput, ...] = ()
     #: of the program that ran
     program_sha256: str

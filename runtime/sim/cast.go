@@ -170,7 +170,7 @@ func axes(a, b *e5.TensorDescriptor) (dim, as, bs []uint64) {
 // move copies a tensor row by row from one layout to another.
 type move struct {
 	conv   rowConverter
-	dim    []uint64 // extents; the last is that of a row
+	dim    []uint64 // extents; the last is a row's
 	ss, ds []uint64 // strides in bytes
 	rows   int
 	index  []uint64 // all zeros except during run

@@ -199,7 +199,7 @@ func (c *chain) newEngine(o *Options, l2 int64) *engine.Engine {
 	return engine.New(eo)
 }
 
-// start empties the operands and fills those of a run's inputs and states.
+// start empties the operands and fills the operands for a run's inputs and states.
 func (c *chain) start() { clear(c.vals) }
 
 // fill gives an operand its value before a run.
@@ -267,7 +267,7 @@ func (c *chain) infer(ctx context.Context, s *step, o *Options, e *engine.Engine
 	return e.Run(ctx, s.proc.tasks, c.store)
 }
 
-// segments returns the inferences of a chain, the first of which is s.
+// segments returns the inferences of a chain that starts with s.
 func (c *chain) segments(s *step) []Segment {
 	if s.segments != nil {
 		return s.segments

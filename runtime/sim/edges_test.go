@@ -34,8 +34,7 @@ func everyFP16(except func(x float32) bool) interp.Tensor {
 	return t
 }
 
-// infinityRows are tables whose value at an infinity is not that of plain arithmetic
-// (docs/deviations.md).
+// infinityRows are tables whose value at an infinity differs from plain arithmetic (docs/deviations.md).
 var infinityRows = []struct {
 	op     string
 	args   []any

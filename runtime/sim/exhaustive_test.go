@@ -265,8 +265,8 @@ func (c *compiled) limit(op *ir.Op) func(y float32) float64 {
 	for _, t := range c.res.Report.Tables {
 		abs, rel = max(abs, t.Abs), max(rel, t.Rel)
 	}
-	// A table whose relative error is tiny, as that of an exponential is, states an absolute error that occurs only at
-	// the top of its range.
+	// A table whose relative error is tiny, such as an exponential's, states an absolute error that occurs only at the
+	// top of its range.
 	if rel > 0 && rel <= 1.0/64 {
 		abs = 0
 	} else {
@@ -292,7 +292,7 @@ func (c *compiled) decomposed() (n int) {
 	return n
 }
 
-// fp32Error is the relative error of the few fp32 operations of which a function is made.
+// fp32Error is the relative error of the few fp32 operations that a function consists of.
 const fp32Error = 0x1p-21
 
 var exhaustive = flag.Bool("exhaustive", false, "take all fp16 numbers and all pairs of them, which lasts hours")
@@ -306,7 +306,7 @@ const quotientULP = 2
 // product of two fp16 numbers are exact in float64, and a quotient of float64 rounds to the same fp16 number as the
 // exact one, since 53 bits are more than twice 11 and two more.
 func TestPairsOfFP16Numbers(t *testing.T) {
-	n, run := 16, 2 // pairings, and those of a run
+	n, run := 16, 2 // pairings, and how many a run has
 	switch {
 	case *exhaustive:
 		n, run = 1<<16, 8 // long enough for the start of a run not to count

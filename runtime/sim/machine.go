@@ -79,7 +79,7 @@ type call struct {
 
 // Options configure runs.
 type Options struct {
-	Numerics numerics.Mode // ANE for that of the engine that the container is for
+	Numerics numerics.Mode // ANE for the mode of the engine that the container is for
 	Workers  int           // 0: one per processor; results do not depend on it
 	// CallBytes limits the live bytes of a CPU call; 0 for the interpreter's own limit.
 	CallBytes int64

@@ -8,7 +8,7 @@ import (
 )
 
 // arithmetic maps each mode to the engine's name for it. The engine has names of its own because it imports no package
-// of zinc except that of the task format; only this table knows both.
+// of zinc except the task format's; only this table knows both.
 var arithmetic = [...]engine.Numerics{
 	numerics.IEEE:    engine.IEEE,
 	numerics.ANE:     engine.ANE,

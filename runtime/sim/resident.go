@@ -19,9 +19,9 @@ type resident struct {
 	loaded  bool     // the readers' frame has the value
 }
 
-// resident returns how the value of some operands, which a run replaces by that of the operand written, if it writes
-// it, stays on the device. It returns nil if it cannot: if anything but casts to and from surfaces of one layout uses
-// the operands, if they are read after they were written, or if something else uses the surfaces.
+// resident returns how the value of some operands, which a run replaces by the value of the operand written, if it
+// writes it, stays on the device. It returns nil if it cannot: if anything but casts to and from surfaces of one layout
+// uses the operands, if they are read after they were written, or if something else uses the surfaces.
 func (c *chain) resident(reads []uint32, written uint32) *resident {
 	r := &resident{c: c}
 	var surfaces []uint32

@@ -131,7 +131,7 @@ func checkForm(t *testing.T, f *Form, w *weight, opset string) {
 	}
 }
 
-// checkSparse checks that the wanted number of values is left, none of which is smaller than one that is not.
+// checkSparse checks that the wanted number of values is left, and none is smaller than a value that is not.
 func checkSparse(t *testing.T, f *Form, want, got []float64) {
 	left, most, least := 0, 0.0, math.Inf(1)
 	for i, x := range got {

@@ -6,6 +6,6 @@
 // which Plan writes as a model with the operations that coremltools writes.
 //
 // Invariants: the values of a compressed weight are those that the fold of its constexpr operation returns, so that
-// what is measured is what readers of the model get. Codebooks are those of k-means in one dimension, found without
-// random numbers. The same program, inputs and options give the same result on any number of workers.
+// what is measured is what readers of the model get. Codebooks come from k-means in one dimension, found without random
+// numbers. The same program, inputs and options give the same result on any number of workers.
 package compress

@@ -218,7 +218,7 @@ func affine(w *weight, opset string) *encoded {
 				top = max(top, math.Abs(x))
 			}
 		}
-		// A scale of 0 would be that of a channel whose largest value is subnormal.
+		// A scale of 0 would belong to a channel whose largest value is subnormal.
 		scales[c] = max(numerics.Narrow(float32(top/largestInt8)), 1)
 		scale := float64(numerics.Widen(scales[c]))
 		for b := range before {
@@ -247,7 +247,7 @@ func affine(w *weight, opset string) *encoded {
 		args: []stored{{ir.ParamData, data}, {ir.ParamScale, scale}}}
 }
 
-// sparse encodes weights without a part of their values, those of least magnitude.
+// sparse encodes weights without the values of least magnitude.
 func sparse(percent int) func(w *weight, opset string) *encoded {
 	return func(w *weight, opset string) *encoded {
 		halves := w.fp16()

@@ -125,7 +125,7 @@ func (s *samples) divide(ends []int, k int) []int {
 	return out
 }
 
-// maxIterations bounds the iterations of k-means; those of real weights end after a few dozen.
+// maxIterations bounds the iterations of k-means; on real weights they end after a few dozen.
 const maxIterations = 200
 
 // codebook returns k entries, in ascending order, with about the least sum of squared distances of the numbers from

@@ -71,7 +71,8 @@ func TestDivisionIsBest(t *testing.T) {
 }
 
 // TestCodebooksOfNormalNumbersAreOptimal compares with the distortion of the best quantizer of the normal distribution
-// (J. Max, Quantizing for Minimum Distortion, 1960): 0.009497 for 16 values; for 256 that of Panter and Dite's formula.
+// (J. Max, Quantizing for Minimum Distortion, 1960): 0.009497 for 16 values; for 256 the error by Panter and Dite's
+// formula.
 func TestCodebooksOfNormalNumbersAreOptimal(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	halves := make([]uint16, 1<<18)

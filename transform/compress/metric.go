@@ -10,7 +10,7 @@ import (
 	"github.com/zinc-compiler/zinc/runtime/sim/interp"
 )
 
-// A Metric measures how far outputs are from those of the reference.
+// A Metric measures how far outputs are from the outputs of the reference.
 type Metric string
 
 // The metrics.
@@ -23,7 +23,7 @@ const (
 // Metrics are all metrics.
 var Metrics = []string{string(PSNR), string(Cosine), string(ULP)}
 
-// Error is the error of a program's outputs by each metric, that of the worst output.
+// Error is the error of a program's outputs by each metric, for the worst output.
 type Error struct {
 	PSNR   Decibels `json:"psnr"`   // in dB, smaller is worse
 	Cosine float64  `json:"cosine"` // 1 where the outputs point the same way

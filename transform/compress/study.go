@@ -98,7 +98,7 @@ type WeightForm struct {
 // eachMACs bounds the multiply-accumulates that measuring each weight in each form takes without Options.Each: seconds.
 const eachMACs = 20e9
 
-// fewWeights is the number of weights from which the first and the last are those of layers that stay dense.
+// fewWeights is the number of weights from which on the first and the last layer stay dense.
 const fewWeights = 4
 
 // study is the state of a study.

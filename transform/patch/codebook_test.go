@@ -134,8 +134,8 @@ func checkCodebook(t *testing.T, old, want *model, shape []int64, bits int) {
 	}
 }
 
-// changes reports whether the constants of a patched pair differ from those of the old one in the bytes of a role
-// alone.
+// changes reports whether the constants of a patched pair differ from the constants of the old one in the bytes of a
+// role alone.
 func changes(t *testing.T, old *model, r *patch.Result, role string) bool {
 	t.Helper()
 	was, err := hwx.Read(old.Container)

@@ -10,7 +10,7 @@ import (
 
 // fit expresses the values of a weight by those that its compressed form has, and measures what that changes.
 type fit struct {
-	at            int // values before those of the next call
+	at            int // values before the next call's
 	used          bool
 	signal, noise float64
 	worst         Error

@@ -16,8 +16,8 @@ import (
 	"github.com/zinc-compiler/zinc/lower/td"
 )
 
-// Roles of bytes besides those of package provenance: coefficients and elements, indices of coefficients, and what they
-// index.
+// Roles of bytes besides the roles of package provenance: coefficients and elements, indices of coefficients, and what
+// they index.
 const (
 	roleValues   = "values"
 	roleIndices  = "indices"

@@ -54,7 +54,8 @@ type Change struct {
 	Line  int    `json:"line,omitempty"`  // line of the constant in the source, or 0
 	Bytes int    `json:"bytes,omitempty"` // bytes of the container that were written, 0 if all was computed again
 	Tasks int    `json:"tasks,omitempty"` // number of tasks that load them
-	// Error is how far the values are from those of a weight that keeps its codebook or scales, nil for other weights.
+	// Error is how far the values are from the values of a weight that keeps its codebook or scales, nil for other
+	// weights.
 	Error *Error `json:"error,omitempty"`
 }
 

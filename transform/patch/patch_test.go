@@ -235,8 +235,8 @@ func before(
 	return madeFor(t, on, build, nil), madeFor(t, on, build, values), ws
 }
 
-// TestPatchedPairsOfLaterTargets checks that pairs of later targets are patched as those of h13 are, or refused with
-// a reason: h15 and later have tasks for products alone.
+// TestPatchedPairsOfLaterTargets checks that pairs of later targets are patched like pairs of h13, or refused with a
+// reason: h15 and later have tasks for products alone.
 func TestPatchedPairsOfLaterTargets(t *testing.T) {
 	for _, on := range []*target.Table{target.H14, target.H15, target.H16, target.H17, target.H18} {
 		patched := 0
@@ -605,7 +605,7 @@ func TestConstantsThatBecomeEqualStaySeparate(t *testing.T) {
 		want) {
 		t.Errorf("the outputs are %v, want those of the compiled pair, %v", got, want)
 	}
-	// Patch the old values back: the outputs are those of the old pair.
+	// Patch the old values back: the outputs equal the outputs of the old pair.
 	back, err := patch.Apply(r.Pair, r.DB, []patch.Weight{{Name: "w", Array: npy.Array{
 		Type:  "f2",
 		Shape: []int64{8, 8, 1, 1},

@@ -6,8 +6,7 @@ import (
 	"github.com/zinc-compiler/zinc/ir"
 )
 
-// every returns the operations of a function in order, an operation before those
-// of its blocks.
+// every returns the operations of a function in order, an operation before the operations of its blocks.
 func every(f *ir.Func) []*ir.Op {
 	var out []*ir.Op
 	var walk func(b *ir.Block)

@@ -31,7 +31,7 @@ var smaller = []int64{1, 2, 4, 8, 16, 32, 64}
 
 // A resize gives dimensions other extents, everywhere or in one input.
 type resize struct {
-	all        []int64  // these extents become 1; nil for those of from
+	all        []int64  // these extents become 1; nil for the extents of from
 	from, to   [2]int64 // two extents at once, for a reshape between them; the second pair 0 for one
 	input, dim int      // one dimension of one input; input -1 for all inputs and constants
 	numbers    bool     // also integers in constants, which may be shapes
@@ -94,8 +94,8 @@ func resizes(f *ir.Func) []resize {
 	return out
 }
 
-// list reports whether a constant is a short list of integers, as the arguments
-// are that say axes and shapes. Its length is that of no tensor.
+// list reports whether a constant is a short list of integers, as the arguments are that say axes and shapes. No tensor
+// has its length.
 func list(c *ir.Const) bool {
 	return c.Type.Kind == ir.Tensor && c.Type.DType == ir.Int32 && len(c.Type.Shape) == 1 &&
 		c.Elems() <= unbuild.MaxInline

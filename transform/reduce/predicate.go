@@ -84,8 +84,8 @@ func caught(f func() error) (err error) {
 	return f()
 }
 
-// Bytes of memory for an element while verify runs: of each value that is written, and of those of the statement at
-// which it is.
+// Bytes of memory for an element while verify runs: of each value that is written, and of the values of the statement
+// at which it is.
 const (
 	writtenBytes   = 16
 	statementBytes = 48

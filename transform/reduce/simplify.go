@@ -104,8 +104,7 @@ func (r *reducer) fold() error {
 	})
 }
 
-// folded replaces results that follow from constants, those of one operation or
-// of all.
+// folded replaces results that follow from constants, the results of one operation or of all.
 func folded(f *ir.Func, only *ir.Op) (map[*ir.Value]bool, bool) {
 	with, changed := map[*ir.Value]*ir.Value{}, map[*ir.Value]bool{}
 	for _, op := range every(f) {

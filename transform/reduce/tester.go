@@ -133,8 +133,7 @@ func (t *tester) ask(c *Candidate) (bool, error) {
 	return v.yes, v.err
 }
 
-// forget ends the runs whose answer is not needed any more: all but those of the
-// candidates given.
+// forget ends the runs whose answer is not needed any more: all but the ones in the candidates.
 func (t *tester) forget(but ...*Candidate) {
 	for k, x := range t.going {
 		if slices.ContainsFunc(but, func(c *Candidate) bool { return c != nil && c.key == k }) {

@@ -67,8 +67,8 @@ func pack(p *ir.Program, dir string, t *unbuild.Text) ([]atomicfile.File, error)
 	return convert.Pack(dir, &mlmodel.Model{Metadata: about, Program: tree}, weights)
 }
 
-// parts returns the folder of the model that is written to path, the name of the text or specification in it, and that
-// of the weight file as the text has it.
+// parts returns the folder of the model that is written to path, the name of the text or specification in it, and the
+// name of the weight file as the text has it.
 func parts(path string) (dir, name, weights string) {
 	switch form, _ := convert.FormOf(path); form {
 	case convert.Text:

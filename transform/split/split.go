@@ -83,7 +83,7 @@ type cutter struct {
 	o    Options
 	ops  []*ir.Op          // without those that unpack constants
 	from map[*ir.Value]int // the inputs of the function, numbered
-	// results are those of the function, and lives the lifetimes of values and states.
+	// results are the results of the function, and lives the lifetimes of values and states.
 	results map[*ir.Value]bool
 	lives   map[*ir.Value]*lifetime
 	// crossing are the bytes that cross a cut, and barred says why there is none; "" if there may be.

@@ -137,7 +137,7 @@ func Div(v, w Interval) Interval {
 	for _, a := range [2]float64{v.Lo, v.Hi} {
 		for _, b := range [2]float64{w.Lo, w.Hi} {
 			q := a / b
-			if q != q { // inf/inf, of which every quotient is a bound
+			if q != q { // inf/inf: every quotient is a bound
 				return Interval{Lo: -inf, Hi: inf, NaN: true}
 			}
 			r = r.With(q)

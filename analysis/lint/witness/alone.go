@@ -77,7 +77,7 @@ func (s *search) cutOut(p *proof, budget int64) error {
 	return nil
 }
 
-// neighbourhoods are the sets of statements to cut out, the smallest first: those of the suspicion, these with their
+// neighbourhoods are the sets of statements to cut out, the smallest first: the suspicious ones, these with their
 // readers, and these with the operations that compute their operands.
 func (s *search) neighbourhoods(p *proof) [][]*ir.Op {
 	out := [][]*ir.Op{p.Region}

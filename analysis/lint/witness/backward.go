@@ -332,7 +332,7 @@ func binaryBack(b *backward, op *ir.Op, dy []float64, f func(x, y float64) (floa
 }
 
 // reduceBack is the derivative of a reduction. Each element gets the derivative of its group, times its own sign if
-// magnitudes are summed, or times twice itself if squares are; that of an extreme goes to its element.
+// magnitudes are summed, or times twice itself if squares are; the gradient of an extreme goes to its element.
 func reduceBack(b *backward, op *ir.Op, dy []float64) {
 	x := op.Arg(ir.ParamX)
 	a, err := ir.ReduceAttrs(op)

@@ -3,7 +3,7 @@
 //
 // In: a function, its pair on the simulator, what an analysis knows about it (Analysis) and suspects (Suspicion), the
 // range of each input, a budget. Out: a Witness for each suspicion: an input of the whole function for which the
-// simulator's outputs are far from those of the interpreter with all fp16 values in fp32, or the statement cut out as a
+// simulator's outputs are far from the interpreter's with all fp16 values in fp32, or the statement cut out as a
 // function of its own, with operands that show it (Cut); or how far the search came.
 //
 // The search records runs on drawn inputs and on samples, then tries each suspicion's goals: the corner of the input

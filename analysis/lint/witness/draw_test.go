@@ -44,7 +44,7 @@ func TestLargeProductsAreReduced(t *testing.T) {
 	}
 }
 
-// TestRecordedInputsFillTheRanges also checks that they are those of zinc verify if the ranges are the default ones.
+// TestRecordedInputsFillTheRanges also checks that zinc verify draws the same ones if the ranges are the default ones.
 func TestRecordedInputsFillTheRanges(t *testing.T) {
 	v := &ir.Value{Name: "x", Type: ir.TensorOf(ir.FP32, 4096)}
 	want, err := verify.Random(v.Type, "x", 1)

@@ -327,7 +327,7 @@ func (s *search) after(p *proof) bool {
 	return false
 }
 
-// failed distinguishes errors of a run that end the search from those of one input, which an operation may refuse.
+// failed distinguishes errors of a run that end the search from errors of one input, which an operation may refuse.
 func (s *search) failed(error) error {
 	return s.ctx.Err()
 }

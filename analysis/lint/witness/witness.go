@@ -41,7 +41,7 @@ type Options struct {
 	// may be nil.
 	Progress func(done, total int64)
 
-	paid int64 // work of all runs so far, including those of parts of the function
+	paid int64 // work of all runs so far, including runs of parts of the function
 }
 
 // Subject is the function that is searched.

@@ -31,8 +31,8 @@ const (
 	remoteEnv     = "ZINC_CACHE_REMOTE"
 )
 
-// ownCache returns the folder of the cache if no flag sets one: that of the environment, or zinc's in the user's cache
-// folder (XDG_CACHE_HOME on Linux). It returns "" for none.
+// ownCache returns the folder of the cache if no flag sets one: the one that the environment names, or zinc's in the
+// user's cache folder (XDG_CACHE_HOME on Linux). It returns "" for none.
 func ownCache() string {
 	switch dir := os.Getenv(cacheEnv); dir {
 	case cacheOff:

@@ -108,7 +108,7 @@ func (n *nginx) files(t *testing.T, kind string) []string {
 	return files
 }
 
-// home makes the cache folder of another machine that of the process.
+// home makes the process use the cache folder of another machine.
 func home(t *testing.T) {
 	t.Setenv("HOME", t.TempDir())
 	t.Setenv("XDG_CACHE_HOME", "")

@@ -259,7 +259,7 @@ func (c *checkCommand) run(ctx context.Context, path string) error {
 	return passed
 }
 
-// generations returns the model on the smallest chip of each generation, of which results has the placements.
+// generations returns the model on the smallest chip of each generation; results has the placements.
 func (c *checkCommand) generations(ctx context.Context, path string, results []check.Target) ([]report.Generation,
 	error) {
 	return report.Generations(ctx, func(t *target.Table) (*compile.Report, error) {

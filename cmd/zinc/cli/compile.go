@@ -230,8 +230,8 @@ func (e *env) pairPaths(out, model string) (_ pair.Paths, err error) {
 	return at, nil
 }
 
-// defaultName is the model's base name with another extension, in the current
-// folder. The model's path may be ".", so the name is that of the absolute path.
+// defaultName is the model's base name with another extension, in the current folder. The model's path may be ".", so
+// the name is taken from the absolute path.
 func defaultName(model, ext string) (string, error) {
 	abs, err := filepath.Abs(model)
 	if err != nil {

@@ -63,7 +63,7 @@ func newCompress(e *env) *cobra.Command {
 		Short: "Show what compressed weights cost and save; write the model with them",
 		Long: fmt.Sprintf(`Compress stores the weights of MODEL in each of these forms and prints, for the model and
 for each weight, the bytes, the estimated time of a call, whether the engine reads the form
-as it is stored or as fp16, and how far the outputs are from those of the model in fp32:
+as it is stored or as fp16, and how far the outputs are from the outputs of the model in fp32:
 
 %s
 The outputs are those of the reference interpreter on the inputs of --input, and random

@@ -41,8 +41,8 @@ type crowdClient struct {
 const crowdRetries = 20
 
 // crowdMain is the program of a client process: it runs its adapter on the served machine on inputs of its own and
-// compares every output with that of its own machine. It prints "at N" after each tenth request, and "done R" with the
-// number of repeated requests.
+// compares every output with the output of its own machine. It prints "at N" after each tenth request, and "done R"
+// with the number of repeated requests.
 func crowdMain(description string) {
 	c := &crowdClient{}
 	err := json.Unmarshal([]byte(description), c)

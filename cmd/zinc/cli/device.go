@@ -42,7 +42,7 @@ type deviceCommand struct {
 	doorbells []string
 	boot      []string
 	role      string     // of the task that calls the driver
-	team      string     // of its direct-path client; "" for that of the control client
+	team      string     // of its direct-path client; "" for the control client's
 	keys      []string   // further entitlements of the task
 	layers    []string   // of the broker's steps
 	parts     *node.Node // what is printed

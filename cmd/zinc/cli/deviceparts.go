@@ -91,7 +91,7 @@ func (n *partNode) events(key string, events []trace.Event, bytes bool) error {
 // eventRow is the format of a step.
 const eventRow = "{+seq}{+us}{+layer}{+phase}{+name}{+args}{+error}{+data}"
 
-// answers adds the lines of an answer: those of a value, and others.
+// answers adds the lines of an answer: one value's, and others.
 func (n *partNode) answers(prefix, text string) {
 	for line := range strings.Lines(text) {
 		line = strings.TrimSuffix(line, "\n")

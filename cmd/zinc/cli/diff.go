@@ -23,7 +23,7 @@ import (
 	"github.com/zinc-compiler/zinc/target"
 )
 
-// Exit statuses of `zinc diff`, those of diff(1): the sides differ, or could not be compared.
+// Exit statuses of `zinc diff`, the same as for diff(1): the sides differ, or could not be compared.
 const (
 	statusDiffer  = 1
 	statusTrouble = 2
@@ -51,7 +51,7 @@ type diffCommand struct {
 	most     int
 }
 
-// diffStatus says what the exit statuses mean, which are those of diff(1).
+// diffStatus says what the exit statuses mean, the same as for diff(1).
 const diffStatus = "Exit status 0 when there is no difference, 1 when there is, 2 when the sides could not be compared."
 
 func newDiff(e *env) *cobra.Command {
@@ -300,7 +300,7 @@ func (c *diffCommand) run(ctx context.Context, args []string) error {
 		return err
 	}
 	if r.Same && len(c.levels) > 0 {
-		// If none of the requested levels was compared, the answer would look like that of equal sides.
+		// If none of the requested levels was compared, the answer would look as if the sides were equal.
 		if i := slices.IndexFunc(r.Levels, func(l compare.Coverage) bool { return l.Missing == "" }); i < 0 {
 			return fmt.Errorf("nothing could be compared: %s", r.Levels[0].Missing)
 		}

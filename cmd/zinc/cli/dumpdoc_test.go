@@ -10,8 +10,8 @@ import (
 	"github.com/zinc-compiler/zinc/inspect/dump"
 )
 
-// TestDumpDocNamesEveryFlagAndKey checks that docs/dump.md names every flag that chooses a part, and every key of
-// the JSON except those of headers and those that other packages print.
+// TestDumpDocNamesEveryFlagAndKey checks that docs/dump.md names every flag that chooses a part, and every key of the
+// JSON except the keys of headers and of what other packages print.
 func TestDumpDocNamesEveryFlagAndKey(t *testing.T) {
 	b, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", "dump.md"))
 	if err != nil {

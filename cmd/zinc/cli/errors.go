@@ -72,7 +72,7 @@ func statusText() string {
 	return b.String()
 }
 
-// ownStatus is the annotation of a command whose exit statuses are not those of Statuses alone: what they mean.
+// ownStatus is the annotation of a command with other exit statuses than Statuses: what they mean.
 const ownStatus = "exit-status"
 
 // usageError is a wrong command line.

@@ -11,7 +11,7 @@ import (
 )
 
 // gated are the models that the gate is tried on: a detector as it is, made slower by an fp32 softmax that goes to the
-// CPU, made wholly the engine's by a cast before the image's scale, and two models of which nothing is on the engine.
+// CPU, made wholly the engine's by a cast before the image's scale, and two models with nothing on the engine.
 var gated = []string{"yolov8n", "softmax-upcast", "mul-after-cast", "cpu-only", "silero-v6"}
 
 // gatedModels returns the paths of the models of gated, with weights.
@@ -38,7 +38,7 @@ func gatedModels(t *testing.T) map[string]string {
 
 // TestGate holds each model against each budget, absolute and relative to the detector as it is. What moves work to the
 // CPU and makes a call longer fails every budget of the time of a call. A budget of the engine's part alone fails the
-// faster model, of which more is on the engine, and passes those of which nothing is.
+// faster model, which has more on the engine, and passes models with nothing there.
 func TestGate(t *testing.T) {
 	models := gatedModels(t)
 	base := []string{"--base", models["yolov8n"]}

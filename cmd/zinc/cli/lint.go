@@ -393,8 +393,8 @@ func (c *lintCommand) units(ctx context.Context, f *compileFlags, path string, p
 	return units, nil
 }
 
-// inputRanges joins the ranges of the command line and those of arrays. samples are the
-// arrays, one map per run: the k-th run has the k-th file of each name.
+// inputRanges joins the ranges of the command line and the ranges of arrays. samples are the arrays, one map per run:
+// the k-th run has the k-th file of each name.
 func (c *lintCommand) inputRanges(path string, p *ir.Program, given map[string]lintRange, files []named) (
 	out map[string]lint.Interval, samples []map[string]interp.Tensor, err error) {
 	types := map[string]ir.Type{}
@@ -462,7 +462,7 @@ func (c *lintCommand) inputRanges(path string, p *ir.Program, given map[string]l
 	return out, samples, nil
 }
 
-// matchRanges returns which range each input and state has: that of its name, or else that of the pattern that it
+// matchRanges returns which range each input and state has: the range of its name, or else of the pattern that it
 // matches.
 func matchRanges(model string, names []string, given map[string]lintRange) (map[string]string, error) {
 	by := map[string]string{}

@@ -45,7 +45,7 @@ func written(files []atomicfile.File) ([]fileJSON, error) {
 }
 
 // outFile is the container of a compilation, which goes straight to a temporary file beside its path, and whose bytes
-// are then those of the mapped file.
+// are then the mapped file.
 type outFile struct {
 	path   string
 	staged *atomicfile.Staged

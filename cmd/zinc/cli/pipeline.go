@@ -12,7 +12,7 @@ import (
 )
 
 // pipeline prepares pairs or models that run one after the other: an input that an earlier one has as an output takes
-// that, and the others are those of the whole.
+// that, and the others are inputs of the whole.
 func (c *runCommand) pipeline(ctx context.Context, paths []string, mode numerics.Mode) (_ *executor, err error) {
 	if c.trace != "" || c.replay != "" || c.timing || c.connect.socket != "" || len(c.shapes) > 0 || c.function != "" {
 		return nil, usagef("several models run without --trace, --replay, --timing, --connect, --shape and --func")

@@ -59,7 +59,7 @@ func TestReduceWithExternalScript(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Logf("%s: %s%s", time.Since(begin), &msg, text)
-	if n := strings.Count(string(text), ";") - 1; n > 5 || n < 3 { // except that of the function
+	if n := strings.Count(string(text), ";") - 1; n > 5 || n < 3 { // except the function's
 		t.Errorf("%d statements are left, at most 5 wanted", n)
 	}
 	m, err := frontend.Open(small, frontend.Options{})

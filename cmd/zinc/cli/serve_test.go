@@ -54,8 +54,8 @@ func serving(t *testing.T, args ...string) (socket string, stop func()) {
 	return socket, stop
 }
 
-// TestServedMachineRunsModels runs a pair on a served machine, with classes of service and teams: the outputs are those
-// of a machine of its own.
+// TestServedMachineRunsModels runs a pair on a served machine, with classes of service and teams: the outputs equal the
+// outputs of a machine of its own.
 func TestServedMachineRunsModels(t *testing.T) {
 	container, _, _ := pairFiles(t)
 	socket := served(t)
@@ -192,7 +192,7 @@ func TestLibraryDialsAServedMachine(t *testing.T) {
 	if _, err := m.Run(ctx, in); err == nil || !strings.Contains(err.Error(), "those of its base") {
 		t.Errorf("a base as an adapter of itself: %v", err)
 	}
-	// A pair with other coefficients is an adapter; its outputs are those of the pair alone.
+	// A pair with other coefficients is an adapter; its outputs equal the outputs of the pair alone.
 	patched := filepath.Join(t.TempDir(), "p.hwx")
 	weights := "conv3_weight=" + filepath.Join(digits(t), "..", "patch", "testdata", "conv3_weight.npy")
 	if s, _, msg := call(t, "patch", container, "--weights", weights, "-o", patched); s != statusOK {

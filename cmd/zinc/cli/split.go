@@ -46,7 +46,7 @@ type partJSON struct {
 	Path       string     `json:"path"`           // of the model's folder
 	Operations int        `json:"operations"`     // of its function
 	Bytes      int64      `json:"constant_bytes"` // size of its constants
-	Inputs     []portJSON `json:"inputs"`         // those of the whole model first
+	Inputs     []portJSON `json:"inputs"`         // the whole model's first
 	Outputs    []portJSON `json:"outputs"`        // what later parts read, and results of the model
 }
 

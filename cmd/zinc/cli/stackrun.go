@@ -123,8 +123,8 @@ func loadingMachine(m *sim.Machine) loading {
 	}}
 }
 
-// loadError returns an error of loading the pair or the model at path: that of the compiler as it is, and one of
-// loading a compiled model as a bug in zinc.
+// loadError returns an error of loading the pair or the model at path: an error of the compiler as it is, and an error
+// of loading a compiled model as a bug in zinc.
 func loadError(path string, compiled bool, err error) error {
 	failed := (*stack.CompileError)(nil)
 	switch {

@@ -8,8 +8,8 @@ import (
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/trace"
 )
 
-// traceFile writes the events of a machine to a file while it runs: those of many clients may be too many to be kept. A
-// nil traceFile writes nothing.
+// traceFile writes the events of a machine to a file while it runs: many clients may have more than can be kept. A nil
+// traceFile writes nothing.
 type traceFile struct {
 	path   string
 	staged *atomicfile.Staged

@@ -53,7 +53,7 @@ type measuredJSON struct {
 	Least   float64          `json:"least_us"`       // shortest call
 	Median  float64          `json:"median_us"`      // half of the calls were not longer
 	Most    float64          `json:"most_us"`        // longest call
-	Engine  []measuredOutput `json:"engine"`         // outputs beside those of the simulated engine
+	Engine  []measuredOutput `json:"engine"`         // outputs beside the simulated engine's
 	Program string           `json:"program_sha256"` // of the program that ran
 }
 

@@ -185,7 +185,7 @@ func (c *watchCommand) headline(s *compare.Side) error {
 	})
 }
 
-// changed returns when the model's files have changed, and sets c.seen. The error is that of ctx.
+// changed returns when the model's files have changed, and sets c.seen. The error is ctx's.
 func (c *watchCommand) changed(ctx context.Context, path string) error {
 	every := time.NewTicker(watchEvery)
 	defer every.Stop()

@@ -32,7 +32,7 @@ var forms = map[string]cost.Form{
 }
 
 // compiled compiles a graph for the M1. The other chips are estimated with these programs. Compressed weights are what
-// the form, after a colon, makes of those of the program.
+// the form, after a colon, makes of the program's weights.
 func compiled(g *graphRow, dir string) (*program, error) {
 	description, name, compressed := strings.Cut(g.description, ": ")
 	form, ok := forms[name]

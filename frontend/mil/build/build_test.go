@@ -125,7 +125,7 @@ func TestBothDialectsBuild(t *testing.T) {
 	}
 }
 
-// TestNamesOfTheTextAreKept checks that names of the text have priority over those of literals.
+// TestNamesOfTheTextAreKept checks that names of the text have priority over names of literals.
 func TestNamesOfTheTextAreKept(t *testing.T) {
 	p := mustBuild(t, `program(1.3)
 {

@@ -11,7 +11,7 @@ import (
 	"github.com/zinc-compiler/zinc/ir"
 )
 
-// Literal converts a literal to a constant of the type t as written. Unknown dimensions are those of the literal.
+// Literal converts a literal to a constant of the type t as written. Unknown dimensions are taken from the literal.
 func Literal(l *mil.Literal, t *mil.Type) (*ir.Const, error) {
 	typ, fault := convert(t)
 	if fault != "" {

@@ -38,7 +38,7 @@ const (
 	barZ   = 8
 )
 
-// Targets are those of the versions that Container writes.
+// Targets are the targets of the versions that Container writes.
 var Targets = []*target.Table{target.H15, target.H16, target.H17, target.H18, target.H18g}
 
 // Container returns the container of the program for a target.
@@ -73,7 +73,7 @@ func window(name string, binding uint32) hwx.Surface {
 		BatchBytes: size, Size: size}
 }
 
-// task returns the addition of the surfaces of registers 6 and 8 to that of register 7.
+// task returns the addition of the surfaces of registers 6 and 8 to the surface of register 7.
 func task(codec *td.Codec) *td.Task {
 	t := td.New().Set(td.InFmt, int(td.FmtFP16)).Set(td.In2Fmt, int(td.FmtFP16)).Set(td.OutFmt, int(td.FmtFP16)).
 		Set(td.Din, 1).Set(td.Dout, 1).Set(td.Win, columns).Set(td.Hin, rows).Set(td.Cin, channels).

@@ -638,7 +638,7 @@ func (d *definitions) moves() {
 			}}, "indices", whole{ind, s[:2], true}, "one_hot_vector_size", s[2]+1, "axis", axis, "on_value", 2.5,
 				"off_value", -0.5)
 		}
-		// The shape is that of other tensors: the first two dimensions of one, and the last of another.
+		// The shape comes from other tensors: the first two dimensions of one, and the last of another.
 		like := []int{s[2], s[0], s[1]}
 		d.check("ios17", "reshape_like", rows(x.values(), like...), "x", x, "ref_tensors",
 			[]array{data(s[2], s[0], 2), data(5, s[1])}, "begins", []*ir.Value{scalar(0), scalar(1)}, "ends",

@@ -249,7 +249,7 @@ func (d *definitions) windows(h, w int) {
 		if kind == "same" {
 			continue
 		}
-		// Every element adds its multiple of the filter to the result, of which the padding is cut.
+		// Every element adds its multiple of the filter to the result, whose padding is cut off.
 		filter := data(2, 3, kh, kw)
 		th, tw := (h-1)*sh+kh-pad[0]-pad[1], (w-1)*sw+kw-pad[2]-pad[3]
 		if th < 1 || tw < 1 {

@@ -35,7 +35,7 @@ var (
 // few is the number of programs without -random.n.
 const few = 2000
 
-// maxOpen is the number of programs of which one proof may not be concluded.
+// maxOpen is the number of programs in which one proof may be left open.
 const maxOpen = 1000
 
 // enough is the number of programs from which on every row of the coverage table is reached that can be.

@@ -5,7 +5,7 @@ import "github.com/zinc-compiler/zinc/ir"
 // around returns a number at a limit or next to it.
 func (m *maker) around(limit int) int64 { return max(1, int64(limit)+int64(m.n(3))-1) }
 
-// bounds write operations at one limit of the target. Results may be larger than those of other programs.
+// bounds write operations at one limit of the target. Results may be larger than in other programs.
 var bounds = []block{
 	{"width", func(m *maker) []*ir.Value {
 		x := m.input(1, m.around(m.limits.Width))

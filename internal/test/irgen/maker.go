@@ -154,7 +154,7 @@ func (m *maker) fresh(shape []int64) *ir.Value {
 
 func (m *maker) axis(v *ir.Value) int { return m.n(v.Type.Rank()) }
 
-// broadcastTo returns a shape that broadcasts to that of v.
+// broadcastTo returns a shape that broadcasts to the shape of v.
 func (m *maker) broadcastTo(v *ir.Value) []int64 {
 	s := append([]int64(nil), v.Type.Shape[m.n(v.Type.Rank()):]...)
 	for i := range s {
@@ -188,7 +188,7 @@ func (m *maker) partner(v *ir.Value) any {
 // unsuited ends what writes operations when the choices do not suit.
 type unsuited struct{}
 
-// giveUp ends a step, a row or a block, of which attempt then returns nothing.
+// giveUp ends a step, a row or a block; attempt then returns nothing of it.
 func giveUp() { panic(unsuited{}) }
 
 // attempt returns what f writes, nil if it gives up.
@@ -248,8 +248,8 @@ func (m *maker) scaled(vs []*ir.Value, n int64) []*ir.Value {
 	return m.try("mul", "x", vs[0], "y", irbuild.Scale(n))
 }
 
-// propagateRoughness records which results may differ between two correct runs: those of an operation that rounds, and
-// all that are computed from such results.
+// propagateRoughness records which results may differ between two correct runs: results of an operation that rounds,
+// and everything computed from such results.
 func (m *maker) propagateRoughness(vs []*ir.Value) {
 	if len(vs) == 0 || vs[0].Def.Is(ir.OpShape, ir.OpFillLike) {
 		return

@@ -56,7 +56,7 @@ func (m *maker) types(op *ir.Operation, p ir.ParamName) ir.DTypes {
 type want struct {
 	types       ir.DTypes
 	least, most int  // ranks
-	smooth      bool // of which two correct runs agree exactly
+	smooth      bool // on which two correct runs agree exactly
 	fits        func(shape []int64) bool
 }
 
@@ -207,7 +207,7 @@ func (m *maker) indices(types ir.DTypes, below int64, shape ...int64) *ir.Value 
 	return m.g.Filled(t, func(i int64) float64 { return float64(i * k % below) }, shape...)
 }
 
-// fromRegistries returns a program of several operations of the registry, the first being that of number k.
+// fromRegistries returns a program of several operations of the registry, the first of them number k.
 func (m *maker) fromRegistries(k int) string {
 	m.registry, m.anyType = true, m.n(4) == 0
 	names := ""

@@ -470,7 +470,7 @@ var steps = []step{
 }
 
 // condition compares inputs, since a comparison of numbers with errors may have another result. Its shape broadcasts to
-// that of x.
+// the shape of x.
 func (m *maker) condition(x *ir.Value) *ir.Value {
 	op := pick(m.choices, "equal", "not_equal", "less", "less_equal", "greater", "greater_equal")
 	y := any(m.scalar())

@@ -15,7 +15,7 @@ const (
 	classes   = 80
 )
 
-// strides are those of the three scales on which the detector finds boxes, in pixels of the image.
+// strides belong to the three scales on which the detector finds boxes, in pixels of the image.
 var strides = []int64{8, 16, 32}
 
 // detector writes a detector with the structure of YOLOv8: the backbone halves the image five times, the neck

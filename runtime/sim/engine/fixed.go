@@ -50,7 +50,7 @@ func halfAway(f float32) uint16 {
 }
 
 // fixedProduct returns a product of two numbers in last places of the accumulator, halves away from zero. It is 0 if
-// the exponents of the factors add up to -17 or less; those of subnormal numbers are -14.
+// the exponents of the factors add up to -17 or less; for subnormal numbers -14.
 func fixedProduct(a, b float32) int64 {
 	p := float64(a) * float64(b)
 	if p < 0x1p-15 && p > -0x1p-15 && fp16Exponent(a)+fp16Exponent(b) <= -17 {

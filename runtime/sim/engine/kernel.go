@@ -90,7 +90,7 @@ type reader[T, R any] struct {
 	mask  bool // zero-skipping: the weights follow from the masks alone
 	slots int  // least lane slots of a zero-skipping cell
 	cap   int  // outputs of one core in an output group
-	// Of a kernel that tasks have written, bytes from the part of a group to that of the next one, and of an output
+	// Of a kernel that tasks have written, bytes from the part of a group to the part of the next one, and of an output
 	// group; the latter is 0 if parts have no pieces.
 	perGroup, perBlock int64
 	// blocks are what dense reads.

@@ -208,7 +208,7 @@ func (x *exec[T, R]) elementwise(el rows[T], dim shape, ops []operand[T], last f
 const rowPiece = 1 << 12
 
 // eachPiece calls f for pieces of rows of a tensor, from several goroutines: with memory for the piece, which may be
-// that of the first operand, the operands, and the index of the first element.
+// the first operand's, the operands, and the index of the first element.
 func (x *exec[T, R]) eachPiece(dim shape, ops []operand[T], f func(v []T, at [3][]T, first int)) error {
 	w := newWalk(dim, ops)
 	// A row may be one element or the whole tensor, so work is split by elements.

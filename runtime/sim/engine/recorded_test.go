@@ -432,7 +432,7 @@ func TestPackedTasksAreReadFromTheirOwnPlaces(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The word of each register among those of the task: the first field there that the task writes.
+	// The word of each register among the task's: the first field there that the task writes.
 	at := map[uint32]int{}
 	for i := range td.Fields() {
 		f := td.Field(i)

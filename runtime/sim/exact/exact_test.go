@@ -10,8 +10,8 @@ import (
 	"github.com/zinc-compiler/zinc/runtime/sim/interp"
 )
 
-// polynomials are operations whose results are sums and products of operands, or their elements. Those of integers are
-// integers, which the interpreter computes too.
+// polynomials are operations whose results are sums and products of operands, or their elements. Operations on integers
+// return integers, which the interpreter computes too.
 var polynomials = []*ir.Operation{
 	ir.OpAdd, ir.OpSub, ir.OpMul, ir.OpSquare, ir.OpIdentity, ir.OpConv, ir.OpConvTranspose, ir.OpLinear, ir.OpMatMul,
 	ir.OpReduceSum, ir.OpReduceSumSquare, ir.OpCumsum, ir.OpFill, ir.OpFillLike, ir.OpTranspose, ir.OpReshape,

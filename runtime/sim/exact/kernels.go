@@ -348,8 +348,8 @@ func fill(c *call) []Tensor {
 	return []Tensor{c.out(0, out)}
 }
 
-// along returns a tensor whose rows of elements that differ only in their indices along axes are what f makes of those
-// of x. k is the number of the row in row-major order.
+// along returns a tensor whose rows of elements that differ only in their indices along axes are what f computes from
+// the rows of x. k is the number of the row in row-major order.
 func (e *Evaluator) along(x Tensor, axes []int, f func(k int, row []field.Elem)) []field.Elem {
 	out := e.memory.Take(len(x.Elems))
 	e.eachRow(x, axes, out, f)

@@ -40,7 +40,7 @@ func chosen(g *irbuild.Graph, cond, a, b any) *ir.Value {
 	return g.Op("select", "cond", cond, "a", a, "b", b)
 }
 
-// definitions are those of operations whose kernels have one.
+// definitions has the operations whose kernels have one.
 var definitions = map[*ir.Operation][]definition{
 	ir.OpAbs: {of("abs", func(g *irbuild.Graph, x *ir.Value) *ir.Value {
 		return binaryOp(g, "maximum", x, binaryOp(g, "mul", x, -1.0))

@@ -37,7 +37,7 @@ func einsum(c *call) []Tensor {
 			}
 		}
 	}
-	// Letters in order: those of the result, then the summed ones.
+	// Letters in order: the result's, then the summed ones.
 	var order []rune
 	var shape []int64
 	for i, l := range right {

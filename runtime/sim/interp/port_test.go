@@ -46,8 +46,8 @@ func TestRowsLeaveThePortAsSingleNumbersDo(t *testing.T) {
 	}
 }
 
-// TestFunctionsOfManyHalvesAreThoseOfFew compares functions of a tensor that is large enough for a table with those of
-// its parts, on every pattern, with the engine's rules and without.
+// TestFunctionsOfManyHalvesAreThoseOfFew compares functions of a tensor that is large enough for a table with the
+// function of its parts, on every pattern, with the engine's rules and without.
 func TestFunctionsOfManyHalvesAreThoseOfFew(t *testing.T) {
 	const parts = manyHalves >> 16
 	data := make([]byte, 0, 2*manyHalves)

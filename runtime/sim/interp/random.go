@@ -13,10 +13,10 @@ var _ = add(map[*ir.Operation]kernel{
 	ir.OpRandomCategorical: randomCategorical,
 })
 
-// source is a stream of random numbers, one for every element of a result. It depends on the operation's seed (that of
-// the run if it is -1), the operation's position in the program and how many operations have run, so loops draw new
-// numbers and two runs with one seed draw the same ones. The numbers are not those of any other implementation: MIL
-// specifies only the distribution.
+// source is a stream of random numbers, one for every element of a result. It depends on the operation's seed (the
+// run's if it is -1), the operation's position in the program and how many operations have run, so loops draw new
+// numbers and two runs with one seed draw the same ones. No other implementation has the same numbers: MIL specifies
+// only the distribution.
 type source struct{ key uint64 }
 
 func (c *call) source() source {

@@ -195,8 +195,8 @@ func (r recurrent) run(c *call, start func(d int) (h []float32, step func(t int)
 	return out
 }
 
-// lstm has the gates i, f, o, z and one combined bias. Peepholes are [3*hidden] for i, f, o, where that of o reads the
-// new cell; clip bounds the cell after its update.
+// lstm has the gates i, f, o, z and one combined bias. Peepholes are [3*hidden] for i, f, o, where the peephole of o
+// reads the new cell; clip bounds the cell after its update.
 func lstm(c *call) []Tensor {
 	r := c.recurrent()
 	gate := c.activation(ir.ParamRecurrentActivation, "sigmoid")

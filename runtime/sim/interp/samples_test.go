@@ -183,7 +183,7 @@ func numbers(d ir.DType, elems []string, shape []int64) (Tensor, error) {
 	return FromInts(d, vs, shape...)
 }
 
-// run executes the sample in the form of its opset. Result types are those of the shape rule.
+// run executes the sample in the form of its opset. Result types come from the shape rule.
 func (s sample) run(t *testing.T, opset string) {
 	b := newBld(t, opset)
 	value := func(p ir.Param, text string, i int) *ir.Value {

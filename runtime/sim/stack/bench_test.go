@@ -35,7 +35,7 @@ func tiny(b *testing.B, pixels int) pair.Pair {
 }
 
 // BenchmarkDispatch measures one dispatch of the tiny graph through the whole stack. Its metrics are the shares of the
-// layers, in percent: a layer's time is the time of the cut above it minus that of the cut below it, the best of
+// layers, in percent: a layer's time is the time of the cut above it minus the time of the cut below it, the best of
 // several turns.
 func BenchmarkDispatch(b *testing.B) {
 	for _, pixels := range []int{4, 8} {

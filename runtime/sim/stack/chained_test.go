@@ -49,8 +49,8 @@ func chained(t *testing.T, n int) (pair.Pair, *compile.Result) {
 }
 
 // TestProceduresOfOneChainAreOneSubmission runs a model of several procedures: the host posts one inference call, with
-// one doorbell and one completion, and the firmware runs its sub-packets one after another. The outputs are those of
-// the engine driven directly, and the time is that of the estimate.
+// one doorbell and one completion, and the firmware runs its sub-packets one after another. The outputs equal the
+// outputs of the engine driven directly, and the time equals the estimate.
 func TestProceduresOfOneChainAreOneSubmission(t *testing.T) {
 	p, r := chained(t, 64)
 	procedures := r.Report.Dispatches

@@ -18,8 +18,8 @@ import (
 )
 
 // TestModelIsCompiledOnceAndDispatchedManyTimes runs a model five times as zinc run does, and reads from the trace
-// which calls of the runtime were made: those of the compile phase once, all before the first of the dispatch phase,
-// which are made for each run. The names are the chapter's. Reading the output is not a call.
+// which calls of the runtime were made: the compile phase's once, all before the first of the dispatch
+// phase, whose calls are made for each run. The names are the chapter's. Reading the output is not a call.
 // Table 2.1.
 func TestModelIsCompiledOnceAndDispatchedManyTimes(t *testing.T) {
 	const frames = 5

@@ -21,7 +21,7 @@ import (
 const seeds = 200
 
 // TestEveryFaultIsSurvived injects every fault at each of its sites: the caller gets an error or a correct result, the
-// next dispatch works, the restart count is that of the boots that the trace shows, and nothing leaks.
+// next dispatch works, the restart count equals the number of boots in the trace, and nothing leaks.
 func TestEveryFaultIsSurvived(t *testing.T) {
 	everyFault(t, compiled(t, "e5rt/testdata/tiny.mil"), seeds)
 }

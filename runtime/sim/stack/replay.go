@@ -45,7 +45,7 @@ type LoadClass struct {
 	Requests int
 	// Tier is the clients' tier, as broker.Identity.InTier takes it.
 	Tier string
-	// Entitlements are the clients' keys besides the baseline and that of the direct path, on which they submit.
+	// Entitlements are the clients' keys besides the baseline and the key of the direct path, on which they submit.
 	Entitlements []string
 	// QueueDepth is the number of requests of one client that may be under way at once; 0 means 1. A client with a
 	// think time has one.

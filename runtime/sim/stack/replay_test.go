@@ -44,7 +44,7 @@ func crowd(t *testing.T, requests int) *stack.Load {
 				Team:      fmt.Sprint("TEAM", kind),
 				Requests:  requests,
 				Think:     3 * time.Millisecond,
-				// Those of the class, and that of adapters.
+				// The keys of the class, and the key of adapters.
 				Entitlements: append([]string{broker.KeyAdapterWeight}, q.Keys...),
 			}
 			for a := range c.Clients {
@@ -67,7 +67,7 @@ const faulty = "translation:p=0.0006; exception@task:p=0.0003; crash@post:p=0.00
 // with the outputs of its own adapter on its own inputs, the trace shows strict priority, and both replays give the
 // same latencies and the same bytes of trace.
 func TestCrowdLosesNothing(t *testing.T) {
-	requests := testform.Of(20, 200, 1880) // of 64 clients, ten of which are killed: over 100,000 in the long form
+	requests := testform.Of(20, 200, 1880) // of 64 clients, ten of them killed: over 100,000 in the long form
 	l := crowd(t, requests)
 	replay := func() (*stack.LoadResult, [sha256.Size]byte) {
 		spec, err := inject.Parse(faulty)

@@ -28,8 +28,8 @@ func posted(events *trace.Recording, name string) (n int) {
 	return n
 }
 
-// exchanging returns the pair of two accumulators of one size, of which each reads what the other has: a1 = b0 + x and
-// b1 = a0 * 2. Its outputs and inputs of one place do not feed each other.
+// exchanging returns the pair of two accumulators of one size, where each reads what the other has: a1 = b0 + x and b1
+// = a0 * 2. Its outputs and inputs of one place do not feed each other.
 func exchanging(t *testing.T) pair.Pair {
 	t.Helper()
 	g := irbuild.New(3)
@@ -47,8 +47,8 @@ func exchanging(t *testing.T) pair.Pair {
 }
 
 // TestStepsWithResidentValuesAreTriggers keeps two outputs as inputs over eight steps: one request is installed, and
-// every later step is a trigger. The values are those of calls, whatever comes between the steps: a value of the host,
-// or power off, after which the request is installed again.
+// every later step is a trigger. The values equal the values of calls, whatever comes between the steps: a value of the
+// host, or power off, after which the request is installed again.
 func TestStepsWithResidentValuesAreTriggers(t *testing.T) {
 	p := exchanging(t)
 	direct, err := sim.Open(p)

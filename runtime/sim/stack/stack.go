@@ -26,7 +26,7 @@ type Options struct {
 	Trace    *trace.Tracer
 	Inject   *inject.Injector
 	Strict   bool            // the firmware reports faults where the real one does
-	Numerics engine.Numerics // engine.ANE for that of the target
+	Numerics engine.Numerics // engine.ANE for the target's
 	Workers  int             // goroutines of one task; 0: one per processor; results do not depend on it
 	Compile  broker.Compiler
 	// InternalBuild has the driver's debug selectors, which a release build refuses.
@@ -50,7 +50,7 @@ type Options struct {
 	// NoChaining takes the grant of data chaining from the broker's task: every step of a computation with resident
 	// values is then a call.
 	NoChaining bool
-	// PerUser makes the broker that of user UID alone.
+	// PerUser makes the broker serve user UID alone.
 	PerUser bool
 	UID     int
 	// Seats is the number of clients on the socket of a machine whose clients run in lockstep; 0 if they run as they

@@ -191,8 +191,8 @@ func same(t *testing.T, path string) {
 	}
 }
 
-// TestRealModelsRunThroughTheStack runs every compiled model of the corpus through the whole stack: the outputs are
-// those of the engine driven directly, bit for bit.
+// TestRealModelsRunThroughTheStack runs every compiled model of the corpus through the whole stack: the outputs equal
+// the outputs of the engine driven directly, bit for bit.
 func TestRealModelsRunThroughTheStack(t *testing.T) {
 	if testing.Short() {
 		t.Skip("real models take minutes")
@@ -237,8 +237,8 @@ func TestBundledModelsRunThroughTheStack(t *testing.T) {
 	}
 }
 
-// TestMachineRunsItsOwnTarget loads a program of h13 on machines of several targets: only those of its CPU subtype take
-// it.
+// TestMachineRunsItsOwnTarget loads a program of h13 on machines of several targets: only machines of its CPU subtype
+// accept it.
 func TestMachineRunsItsOwnTarget(t *testing.T) {
 	m, err := sim.Open(compiled(t, "e5rt/testdata/tiny.mil"))
 	if err != nil {

@@ -189,8 +189,8 @@ func TestAdapterFilesMustFitTheBase(t *testing.T) {
 }
 
 // coefficientSizes lists what an adapter may replace in a base, with sizes in bytes: under the name of a section of
-// constants the whole section; under the name of a kernel (that of its symbols, without the lane) its tiles, lane after
-// lane, each up to the next tile. Errors are those of hwx.Read.
+// constants the whole section; under the name of a kernel (as in its symbols, without the lane) its tiles, lane after
+// lane, each up to the next tile. Errors come from hwx.Read.
 func coefficientSizes(container []byte) (map[string]int64, error) {
 	parts, err := coefficients(container)
 	if err != nil {

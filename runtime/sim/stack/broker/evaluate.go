@@ -17,7 +17,7 @@ func (s *Session) EvaluateAsync(ctx context.Context, req EvaluateRequest, done f
 	go func() { done(s.evaluate(ctx, methodNamed[mEvaluateAsync], &req, false, t)) }()
 }
 
-// ticket is the place of an asynchronous call among those of its instance.
+// ticket is the place of an asynchronous call among the calls of its instance.
 type ticket struct {
 	before, mine chan struct{}
 	passed       bool

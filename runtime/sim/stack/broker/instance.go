@@ -15,7 +15,7 @@ type instance struct {
 	class *QoSClass
 	depth int
 
-	// Broker.load and Broker.mu guard these fields, like those of the program.
+	// Broker.load and Broker.mu guard these fields, like the fields of the program.
 	handle Handle
 	epoch  uint64 // the program's preparation that handle belongs to
 

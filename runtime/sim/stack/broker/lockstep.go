@@ -134,8 +134,8 @@ func (q *lockstep) close() {
 	<-q.ended
 }
 
-// next waits until no client is awaited and returns the call whose time comes first, of equal times that of the first
-// seat; nil if no client is left.
+// next waits until no client is awaited and returns the call whose time comes first, for equal times the call of the
+// first seat; nil if no client is left.
 func (q *lockstep) next() (first *ticketCall, closed bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

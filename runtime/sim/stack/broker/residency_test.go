@@ -7,7 +7,7 @@ import (
 )
 
 // TestAttachRequiresTheOwnersIdentity checks that a second client shares a resident program only if its team identifier
-// and code-directory hash are those of the owner.
+// and code-directory hash equal the owner's.
 func TestAttachRequiresTheOwnersIdentity(t *testing.T) {
 	c := container(t, 8, 1)
 	owner := caller(1, "A", KeyModelShare)

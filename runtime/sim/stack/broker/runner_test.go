@@ -30,8 +30,8 @@ func (r runner) Chain(ctx context.Context, segments []sim.Segment) error {
 }
 
 // TestPairsRunThroughTheBroker runs compiled pairs whose engine inferences go through the broker, in its process and
-// over a socket: the outputs are those of the engine driven directly, bit for bit. The second model has more tensors
-// than a procedure has registers, so its three procedures are one request.
+// over a socket: the outputs equal the outputs of the engine driven directly, bit for bit. The second model has more
+// tensors than a procedure has registers, so its three procedures are one request.
 func TestPairsRunThroughTheBroker(t *testing.T) {
 	g := irbuild.New(3)
 	x := g.Input(1, 8, 16, 16)

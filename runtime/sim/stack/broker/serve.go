@@ -191,8 +191,8 @@ func (p *peer) begin(number uint64) (*Session, context.Context, func(), error) {
 	}, nil
 }
 
-// order assigns an asynchronous evaluation its place among those of its instance. It is called in the order in which
-// calls are read.
+// order assigns an asynchronous evaluation its place among the evaluations of its instance. It is called in the order
+// in which calls are read.
 func (p *peer) order(body any) {
 	c, ok := body.(*Call[Evaluation])
 	if !ok || !c.Value.Async {
@@ -451,7 +451,7 @@ func (e *Evaluation) method() *Method {
 }
 
 // received adds the surfaces of outputs, which start as zeros, and those that procedures pass to an evaluation that
-// came in a message. The outputs are those of the answer.
+// came in a message. The answer has the outputs.
 func (s *Session) received(peer *peer, e *Evaluation) (*Outputs, error) {
 	method := e.method().Name
 	in, err := s.instance(method, e.Instance)

@@ -50,7 +50,7 @@ type Services interface {
 // Chain is a resident request of the firmware.
 type Chain interface {
 	// Trigger runs the procedure of the chain and returns when it has run. It is passed all surfaces of the request;
-	// those of the inputs in fed are not sent, because the chain feeds them with its last output set.
+	// surfaces of the inputs in fed are not sent, because the chain feeds them with its last output set.
 	Trigger(r *Request, fed []bool) error
 	Close() error
 }

@@ -68,7 +68,8 @@ func (s *Session) step(m *Method, n uint64, req any) trace.Step {
 	return s.b.log.Step(m.Name, s.num, n, args...)
 }
 
-// service returns the class of service of a request: its own, or else that of the instance or the model that it names.
+// service returns the class of service of a request: its own, or else the one of the instance or the model that it
+// names.
 func (s *Session) service(m *Method, req any) QoS {
 	if q := m.class(req); q != 0 {
 		return q

@@ -53,7 +53,7 @@ func dial(t testing.TB, path string, id Identity) *Remote {
 	return r
 }
 
-// TestEveryMethodWorksOverASocket compares the results with those of a connection in the broker's process.
+// TestEveryMethodWorksOverASocket compares the results with the results of a connection in the broker's process.
 func TestEveryMethodWorksOverASocket(t *testing.T) {
 	b, _ := room(t, nil)
 	path := listen(t, b)

@@ -68,7 +68,7 @@ type Device struct {
 	log    trace.Log
 	window translation.Rebase // the firmware's view of device addresses
 	fabric fabric
-	// accesses are those of the last doorbell, if the device is traced.
+	// accesses are the accesses of the last doorbell, if the device is traced.
 	accesses []string
 	engine   *engine.Engine
 	tenant   *translation.Context // the process whose data is in the engine's L2

@@ -10,7 +10,7 @@ import (
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/firmware"
 )
 
-// A call's results are those of the engine alone, bit for bit, at every call.
+// Every call's results equal the results of the engine alone, bit for bit.
 func TestCallComputesWhatTheEngineDoes(t *testing.T) {
 	h := ready(t, nil)
 	x := h.load(containerOf(t, tiny), 0)

@@ -148,8 +148,7 @@ func FuzzContainer(f *testing.F) {
 	})
 }
 
-// resum computes the checksums of the container's only program again: first those of the records, then those of the
-// sections.
+// resum computes the checksums of the container's only program again: first the records', then the sections'.
 func resum(b []byte) {
 	le := binary.LittleEndian
 	const program, sections, head = 0x40, 0x40 + 16, 40

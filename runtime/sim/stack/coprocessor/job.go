@@ -76,7 +76,7 @@ func (t *jobTable) free(j *job) {
 	j.next = nil
 }
 
-// bind sets the registers' buffers: those of the container, then the call's, then its custom bars.
+// bind sets the registers' buffers: the container's, then the call's, then its custom bars.
 func (b *boot) bind(j *job) error {
 	p := j.proc
 	for i := range p.bars {

@@ -80,7 +80,7 @@ func prepare(mem []byte, addr uint64, on *target.Table) (*program, error) {
 }
 
 // resolve takes the addresses of the buffers that the load placed from the records: the address of a stream without its
-// offset is that of its buffer-access register, which must be the same in all records of a procedure.
+// offset is in its buffer-access register, which must be the same in all records of a procedure.
 func (p *program) resolve(records []td.Record, tasks int) error {
 	owner := make([]*procedure, tasks)
 	for i := range p.procs {

@@ -29,8 +29,8 @@ var corpus = []string{
 	"silero-vad-unified-v6.0.0.mlpackage",
 }
 
-// TestRealContainersRunThroughTheDriver runs every procedure of real containers through the driver: the outputs are
-// those of the engine alone, bit for bit.
+// TestRealContainersRunThroughTheDriver runs every procedure of real containers through the driver: the outputs equal
+// the outputs of the engine alone, bit for bit.
 func TestRealContainersRunThroughTheDriver(t *testing.T) {
 	dir := shareddir.Find(t)
 	paths, err := filepath.Glob(filepath.Join(dir, "golden", "apple-h13", "*.hwx"))

@@ -130,7 +130,7 @@ func authentication(p uint64) uint64 {
 	return p * 0x9e37_79b9_7f4a_7c15 >> pointerBits
 }
 
-// handler is the function of a selector, and method that of a selector whose input is a struct.
+// handler is the function of a selector, and method the function of a selector whose input is a struct.
 type (
 	handler       func(c *client, a *IOExternalMethodArguments) Return
 	method[T any] func(c *client, args *T, a *IOExternalMethodArguments) (Return, error)

@@ -5,7 +5,7 @@
 // address space, surfaces. Its outputs are return codes, replies, completions at a wake port, commands in the
 // firmware's rings, stores into its registers, and trace events.
 //
-// Invariants: a selector runs only if all four sizes equal those of its dispatch record, which is read from bytes;
+// Invariants: a selector runs only if all four sizes equal the sizes in its dispatch record, which is read from bytes;
 // entitlements are read once, when a client is created; a client can only use programs of its own identity; one
 // firmware command is in flight at a time, and the most urgent waiting one is next; if a lower layer fails, the caller
 // gets a return code or a correct result, and the device remains usable. Invalid bytes never cause a panic. All methods

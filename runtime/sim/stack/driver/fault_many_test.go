@@ -52,7 +52,7 @@ func TestDeviceSurvivesManyFaults(t *testing.T) {
 	}
 }
 
-// insist opens a client and prepares the adder despite faults, of which there are at most four.
+// insist opens a client and prepares the adder despite at most four faults.
 func insist(t *testing.T, d *Device) (s *Services, m *model) {
 	t.Helper()
 	var err error

@@ -177,7 +177,7 @@ func oneFault(t *testing.T, in *inject.Injector, k inject.Kind, after int, seed 
 // references are the engine's own results of the adder by the seed of the inputs.
 var references = map[uint64][][]byte{}
 
-// reference returns model.direct, computed once per seed; the inputs are those of the seed.
+// reference returns model.direct, computed once per seed; the seed determines the inputs.
 func reference(t testing.TB, m *model, seed uint64) [][]byte {
 	if references[seed] == nil {
 		references[seed] = m.direct(t)

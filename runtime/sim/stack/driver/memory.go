@@ -200,8 +200,8 @@ const (
 // maxHint bounds a hint's value, modelled.
 const maxHint = 1 << 16
 
-// setHint sets a hint in all clients of the task, and with the grant to share hints in those of its coalition, which is
-// its team (modelled). It returns the client's previous value.
+// setHint sets a hint in all clients of the task, and with the grant to share hints in clients of its coalition, which
+// is its team (modelled). It returns the client's previous value.
 func (c *client) setHint(hint, value uint32) (uint32, Return, error) {
 	if hint >= numHints || value > maxHint {
 		return 0, BadArgument, fmt.Errorf("driver: hint %d is %d, want hints 0 to %d with values up to %d", hint, value,

@@ -104,7 +104,7 @@ func TestSelectorsAcceptTheirSizes(t *testing.T) {
 	}
 }
 
-// TestReturnCodes checks the three constants that recur in the shims, and those of the public notes.
+// TestReturnCodes checks the three constants that recur in the shims, and the constants of the public notes.
 func TestReturnCodes(t *testing.T) {
 	for code, want := range map[Return]uint32{BadArgument: 0xe00002c2, Unsupported: 0xe00002c7, Closed: 0xe00002c5,
 		NoMemory: 0xe00002bd, NoResources: 0xe00002be,

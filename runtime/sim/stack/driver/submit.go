@@ -394,7 +394,7 @@ func (h *hardware) build(k *call) (Return, error) {
 				Buffer: addr,
 				Size:   port.Size,
 			})
-		} else { // inputs beyond those of a call are passed as register overrides
+		} else { // inputs beyond the inputs of a call are passed as register overrides
 			w.Bars = append(w.Bars, protocol.CustomBar{BarID: port.Bar, Value: addr, BufferSize: port.Size})
 			id = wireCallBars
 		}

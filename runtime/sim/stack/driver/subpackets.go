@@ -10,8 +10,8 @@ import (
 )
 
 // A request of several procedures becomes one inference call on the control channel, which the firmware expands into a
-// sub-packet for each procedure (chapter 30). The first procedure's buffers are in the message, those of the others in
-// the program's property buffer, which is mapped ahead (modelled).
+// sub-packet for each procedure (chapter 30). The first procedure's buffers are in the message, the buffers of the
+// others in the program's property buffer, which is mapped ahead (modelled).
 
 // properties is the property buffer of a program with several procedures.
 type properties struct {
@@ -108,7 +108,7 @@ func (h *hardware) buildChain(k *call) (Return, error) {
 }
 
 // mapPorts maps the surfaces of a procedure's inputs or outputs, which are the request's from one on, with their
-// identifiers, and returns their buffers. A surface among those of the other side passes a value on, so it is mapped
+// identifiers, and returns their buffers. A surface that is also on the other side passes a value on, so it is mapped
 // for reading and writing.
 func (k *call) mapPorts(ports []loader.Port, from int, ids, other []uint32, typ protocol.BufferType,
 	usage translation.Usage) ([]protocol.Buffer, error) {

@@ -51,7 +51,7 @@ func (s *ExecutionStream) SubmitAsync(ctx context.Context, timeout time.Duration
 	}
 	granted := (chan struct{})(nil)
 	if !s.rt.o.OverlapStreams {
-		granted = s.rt.order.join() // here, so that the order is that of the submissions
+		granted = s.rt.order.join() // here, so that the order is the order of submissions
 	}
 	go b.run(ctx, granted, request)
 	return b, nil

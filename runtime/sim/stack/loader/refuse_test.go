@@ -69,7 +69,7 @@ func inTask(task int, f td.Field, v uint32) func(*hwx.File) {
 	}
 }
 
-// TestWrongContainersAreRefused checks each rule of Read beyond those of the container format.
+// TestWrongContainersAreRefused checks each rule of Read beyond the rules of the container format.
 func TestWrongContainersAreRefused(t *testing.T) {
 	split, whole, cut := built(t)["split"], built(t)["whole"], built(t)["cut"]
 	for _, tt := range []struct {

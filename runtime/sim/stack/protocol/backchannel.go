@@ -34,7 +34,7 @@ func (b *BackChannel) Append(p []byte) []byte {
 
 func decodeBackChannel(body []byte) (*BackChannel, error) {
 	l := backChannelLayout
-	// These checks precede that of the size, as in the handler, so that a wrong length is reported as such.
+	// These checks precede the check of the size, as in the handler, so that a wrong length is reported as such.
 	if len(body) < l.Size {
 		return nil, l.Check(body)
 	}

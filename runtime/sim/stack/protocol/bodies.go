@@ -4,7 +4,7 @@ import "math"
 
 // Bodies without arrays. The structs' names, and the fields of property, prefetch and force-disable, are the chapter's;
 // other fields, and all widths, are modelled on the chapters' description of the command, as their Source says. opaque
-// marks commands of which only the name is known: up to maxOpaque bytes pass through.
+// marks commands that are known only by name: up to maxOpaque bytes pass through.
 
 const maxOpaque = 256 // bytes, modelled
 

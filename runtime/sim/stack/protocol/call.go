@@ -22,8 +22,8 @@ const (
 	// has room for every array at its limit.
 )
 
-// callLayout is the fixed part of sCSneCmdProcedureCall. The counted fields and bounds are those of tables 30.3 and
-// 30.4; the order, the two buffer counts and the scheduler's identifiers are modelled.
+// callLayout is the fixed part of sCSneCmdProcedureCall. The counted fields and bounds are from tables 30.3 and 30.4;
+// the order, the two buffer counts and the scheduler's identifiers are modelled.
 var callLayout = pack("sCSneCmdProcedureCall", "chapter 30, tables 30.3 and 30.4; order modelled", CopyContainerSize-72,
 	b("nbrOfOutputBufferSets", 4, OutputBufferSets, OutputBufferSets, "nbrOfOutputBufferSets == 1"),
 	b("nbrOfWaitEvents", 4, 0, MaxSignalEvents, "nbrOfWaitEvents <= 16"), // modelled, as for signals

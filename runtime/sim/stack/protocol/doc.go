@@ -14,10 +14,10 @@
 // several goroutines.
 //
 // There are two numberings. Logger is the contiguous 0x00 to 0x5c of the firmware's log; Wire is the packed enum, which
-// the execution loop's compare tree reads. There are also two header layouts: that of table 30.1 on the control channel
-// (Header), and that of the debug line on the execution loop's channel (LoopHeader).
+// the execution loop's compare tree reads. There are also two header layouts: the header of table 30.1 on the control
+// channel (Header), and the header of the debug line on the execution loop's channel (LoopHeader).
 //
-// What no source states is marked as modelled: the order of fields in bodies of which only the checks are known, the
-// sizes of buffer descriptor, custom bar and copy container, the numbers of endpoint, buffer and bar types, the depth
-// of rings and pools, and the bodies of commands of which only the name is known.
+// What no source states is marked as modelled: the order of fields in bodies that are known only from checks, the sizes
+// of buffer descriptor, custom bar and copy container, the numbers of endpoint, buffer and bar types, the depth of
+// rings and pools, and the bodies of commands that are known only by name.
 package protocol

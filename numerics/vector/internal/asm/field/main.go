@@ -116,7 +116,7 @@ func lanes(name string) OpmaskVirtual {
 	return k
 }
 
-// fold adds to v, of which only the lower 61 bits stay, those above: 2^61 is 1.
+// fold keeps the lower 61 bits of v and adds to them the bits above: 2^61 is 1.
 func fold(v, p VecVirtual) {
 	top := ZMM()
 	VPSRLQ(U8(bits), v, top)
@@ -135,7 +135,7 @@ func reduce(v, p VecVirtual) {
 func tiles() {
 	TEXT("tile", NOSPLIT, "func(c *uint64, ldc int, w *uint64, b *uint64, k int, mask uint32)")
 	Pragma("noescape")
-	Doc(fmt.Sprintf("tile adds to %d rows of %d elements of c, of which mask selects columns, the sums of the products",
+	Doc(fmt.Sprintf("tile adds to %d rows of %d elements of c (mask selects columns) the sums of the products",
 		tileRows, tileCols), fmt.Sprintf("w[%d*i+l] * b[%d*l+j] of l below k, at most %d; w is below 2^43.", tileRow,
 		tileCols, tileRow))
 	w, b, n := Load(Param("w"), GP64()), Load(Param("b"), GP64()), Load(Param("k"), GP64())
@@ -189,7 +189,7 @@ func tiles() {
 func rotations() {
 	TEXT("rotate", NOSPLIT, "func(dst, b *uint64, at *int, k int, by uint64, mask uint32)")
 	Pragma("noescape")
-	Doc(fmt.Sprintf("rotate writes to dst k rows of %d elements, of which mask selects columns: those of b that begin",
+	Doc(fmt.Sprintf("rotate writes to dst k rows of %d elements (mask selects columns), the ones of b that begin",
 		tileCols), "at at[l], times 2^by, and zeros. A row after them has their sums.")
 	dst, b, at, n := Load(Param("dst"), GP64()), Load(Param("b"), GP64()), Load(Param("at"), GP64()),
 		Load(Param("k"), GP64())
@@ -222,7 +222,7 @@ func rotations() {
 	RET()
 }
 
-// eights calls f with the address of each eight of n elements, of which the last are masked.
+// eights calls f with the address of each eight of n elements; the last are masked.
 func eights(n Register, f func(mask OpmaskVirtual, disp Register)) {
 	at, mask := GP64(), lanes("mask")
 	all, ones := K(), GP32()
@@ -244,7 +244,7 @@ func coefficients() {
 	TEXT("halves", NOSPLIT, "func(dst *uint64, w *uint64, n int, mask uint32) (over uint64)")
 	Pragma("noescape")
 	Doc("halves writes n elements times 2^24 plus 2^40, which is an integer below 2^41 for every finite number of",
-		"fp16; over is not 0 if one is not. Eight more are overwritten. mask selects those of the last n%8.")
+		"fp16; over is not 0 if one is not. Eight more are overwritten. mask selects the last n%8.")
 	dst, w, n := Load(Param("dst"), GP64()), Load(Param("w"), GP64()), Load(Param("n"), GP64())
 	p, offset, over, bias := prime(), ZMM(), ZMM(), GP64()
 	MOVQ(U64(1<<40), bias)
@@ -279,8 +279,8 @@ func coefficients() {
 
 	TEXT("parts", NOSPLIT, "func(dst *uint64, w *uint64, n int, from uint64, mask uint32)")
 	Pragma("noescape")
-	Doc("parts writes 31 bits of n elements, from a bit on. Eight more are overwritten. mask selects those of the",
-		"last n%8.")
+	Doc("parts writes 31 bits of n elements, from a bit on. Eight more are overwritten. mask selects the last",
+		"n%8.")
 	dst, w, n = Load(Param("dst"), GP64()), Load(Param("w"), GP64()), Load(Param("n"), GP64())
 	from, few, ones := XMM(), ZMM(), GP64()
 	MOVQ(Load(Param("from"), GP64()), from)
@@ -316,8 +316,8 @@ func arithmetic() {
 	} {
 		TEXT(row.name, NOSPLIT, "func(v, b *uint64, n, step int, mask uint32)")
 		Pragma("noescape")
-		Doc(row.name+" replaces n elements of v by results with those of b, of which each eight begin step after the",
-			"last: 8, or 0 if there are only eight. mask selects those of the last n%8.")
+		Doc(row.name+" replaces n elements of v by results with elements of b, where each eight begin step after the",
+			"last: 8, or 0 if there are only eight. mask selects the last n%8.")
 		v, b, n, step := Load(Param("v"), GP64()), Load(Param("b"), GP64()), Load(Param("n"), GP64()),
 			Load(Param("step"), GP64())
 		p := prime()
@@ -382,7 +382,7 @@ func stir(v, k VecVirtual) {
 func functions() {
 	TEXT("hashRow", NOSPLIT, "func(v *uint64, keys *[8]uint64, name uint64, n int, mask uint32)")
 	Pragma("noescape")
-	Doc("hashRow replaces n elements by their hashes; name is that times the first key. mask selects those of the last",
+	Doc("hashRow replaces n elements by their hashes; name is that times the first key. mask selects the last",
 		"n%8.")
 	v, keys, n := Load(Param("v"), GP64()), Load(Param("keys"), GP64()), Load(Param("n"), GP64())
 	p, name := prime(), ZMM()
@@ -407,7 +407,7 @@ func functions() {
 	TEXT("scrambled", NOSPLIT, "func(v *uint64, keys, sums *[8]uint64, n int, mask uint32) (again uint64)")
 	Pragma("noescape")
 	Doc("scrambled writes sums of the permuted elements of v; again is not 0 if one must be permuted again. mask",
-		"selects those of the last n%8.")
+		"selects the last n%8.")
 	v, keys, n = Load(Param("v"), GP64()), Load(Param("keys"), GP64()), Load(Param("n"), GP64())
 	p = prime()
 	var k [8]VecVirtual
