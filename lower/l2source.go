@@ -56,21 +56,20 @@ func (c *schedule) fetchedAgain() []*resident {
 		fetched := func(o *operand) bool { return o.where == byDMA && !o.swap && o.buf.space != scratch }
 		one, two := &d.src[0], &d.src[1]
 		// The whole source must be in L2 at once.
-		whole := d.tile >= d.dst.ext[axH] && d.groups() <= 1 &&
-			(one.l2.stride[axC] >= one.ext[axW]*elemBytes || d.passesRows())
-		first := fetched(one) && whole
+		whole := d.tile >= d.dst.ext[axH] && d.groups() <= 1
+		first := fetched(one) && whole && (!one.inPieces() || d.passesRows())
 		again := false
 		if cur != nil && cur.joins(d) {
 			for _, u := range []use{{task: i, role: source1, d: d, o: one}, {task: i, role: source2, d: d, o: two}} {
-				if u.role == source1 && !first || u.role == source2 && !(d.two && fetched(two)) ||
+				if u.role == source1 && !(fetched(one) && whole) || u.role == source2 && !(d.two && fetched(two)) ||
 					!sameWindow(&cur.uses[0], &u) {
 					continue
 				}
 				again = true
 				cur.uses = append(cur.uses, u)
 				cur.last = i
-				if residual(cur.uses[0].d, d) { // in the planar engine's layout, see layAcross
-					cur.size = max(u.o.staged, either(u.o.ext[axH] > 1, 0, cur.size))
+				if residual(cur.uses[0].d, d) && u.o.ext[axH] > 1 { // in the planar engine's layout, see layAcross
+					cur.size = u.o.staged // a single row is in the neural engine's (case chain_res_silu_d1024)
 				}
 				if len(cur.uses) == 2 {
 					out = append(out, cur)
@@ -94,6 +93,10 @@ func (c *schedule) fetchedAgain() []*resident {
 	}
 	return out
 }
+
+// inPieces reports whether a source that comes by DMA has less than a whole row of a channel in L2, or is of bytes:
+// those stay for others only where a pass reads wide rows of them.
+func (o *operand) inPieces() bool { return o.l2.stride[axC] < o.ext[axW]*elemBytes }
 
 // passesRows reports whether a pass reads an image whose rows are wider than a work unit. It keeps them as a whole
 // (case candidate_select_rrb_1x1024x375_bcast_cond, case select_rrb_1x8x375x375).
@@ -129,8 +132,14 @@ func residual(a, b *draft) bool {
 func sameWindow(first, u *use) bool {
 	a, b, x, y := first.d, u.d, first.o, u.o
 	in, also := a.src[0].ext, b.src[0].ext
+	// A task that would fetch rows in pieces, unless it is such a pass, reads them whole only if each channel has
+	// a single one. That has the first task's layout; from row to row the engines would have to agree on a stride.
+	single := in[axH] == 1 && in[axD] == 1
+	if y.inPieces() && !single && !b.passesRows() {
+		return false
+	}
 	if x.buf != y.buf || x.off != y.off || in != also || x.stride != y.stride || x.pix != y.pix || x.swap != y.swap ||
-		max(x.inter, 1) != max(y.inter, 1) || x.l2.stride[axC] != y.l2.stride[axC] {
+		max(x.inter, 1) != max(y.inter, 1) || x.l2.stride[axC] != y.l2.stride[axC] && !(single && y.inPieces()) {
 		return false
 	}
 	for _, ax := range [...]int{axW, axH, axD, axC} {
@@ -140,7 +149,6 @@ func sameWindow(first, u *use) bool {
 	}
 	// A single row has the same layout for both engines except for its padding, and a maximum over the channels lays
 	// out an image as the planar engine reads it.
-	single := in[axH] == 1 && in[axD] == 1
 	across := (a.does(td.NEMax) || a.copies() && a.dst.swap) && b.kind() == td.PlanarTwo || residual(a, b)
 	across = across && in[axD] == 1
 	return single || across || x.l2.stride == y.l2.stride && (a.pe == nil) == (b.pe == nil)
@@ -167,6 +175,9 @@ func keep(r *resident) {
 		}
 		u.d.takesKept = u.d.takesKept || u.role == source1
 		channel := u.o.l2.stride[axC]
+		if u.o.inPieces() { // it came by itself in pieces, but reads whole rows now (case chain_lnproj_d768_s64)
+			channel = src.l2.stride[axC]
+		}
 		u.o.where, u.o.l2 = inL2, src.l2
 		if !wide {
 			u.o.l2.stride[axC] = channel
