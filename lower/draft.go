@@ -325,6 +325,7 @@ func (b *builder) emit(d *draft, src1, src2, dst *operand, tile int64) {
 	if src2 != nil {
 		d.src[1], d.two = *src2, true
 	}
+	d.dst.buf.writer = d
 	b.drafts = append(b.drafts, d)
 }
 

@@ -79,6 +79,9 @@ func (c *schedule) keepInL2() {
 			// Only the first reader of a backed buffer names it (case chain_branch_d256_s64).
 			if u.role == result || !read[u.o.buf] {
 				u.o.where = named
+				if u.d.extents(u.role)[axH] == 1 {
+					u.o.stride[axH] = u.o.stride[axC] // of a single row (case chain_pair_ln_ln_d256_s64)
+				}
 			}
 			if u.role != result {
 				if read == nil {
@@ -218,6 +221,9 @@ func (c *schedule) placingOrder(cand []*resident) (reductions int) {
 		if x.bufs[0].asRows() && y.bufs[0].asRows() {
 			return x.def > y.def // case norm_layer_norm_ax3_1x64x8x8
 		}
+		if px, py := x.writer().pe != nil, y.writer().pe != nil; px != py {
+			return py // what the neural engine writes comes first (case chain_lnproj_d768_s64)
+		}
 		return x.def < y.def
 	})
 	return reductions
@@ -233,10 +239,13 @@ func (r *resident) writer() *draft {
 	return r.uses[0].d
 }
 
-// weight is bytes times tasks. A column vector along a row that the neural engine writes counts as with a row for each
-// element (case select_rrb_1x64x1x1).
+// weight is bytes times tasks, without the padding of rows that are apart (case chain_pair_gelu_mm_d256_s64). A column
+// vector along a row that the neural engine writes counts as with a row for each element (case select_rrb_1x64x1x1).
 func (r *resident) weight(t *target.Table) int64 {
 	n := r.size
+	if buf := r.bufs[0]; buf.spacing == rowsApart && buf.asImage() == nil {
+		n = buf.size / r.row * r.bare
+	}
 	if buf := r.bufs[0]; buf.layout == columnAlongRow && r.uses[0].d.pe == nil {
 		n *= t.L2Granule / elemBytes
 	}
@@ -542,6 +551,12 @@ func (c *schedule) toL2(r *resident, u *use) {
 	// A pass reads the channels that a planar task has written as rows of one (case chain_pair_ln_gelu_d256_s64).
 	w := r.writer()
 	asRows := u.role == source1 && d.does(td.NEPass) && ext[axH] > 1 && w.pe != nil && w.dst.ext[axC] > 1
+	if u.role == source1 && d.does(td.NEPass) && ext[axH] == 1 && ext[axD] == 1 && ext[axC] > 1 &&
+		w.does(td.NEPass) && w.dst.ext[axC] == 1 {
+		// Or as channels the rows of one channel that a pass has written (case chain_pair_gelu_mm_d256_s64); there is
+		// one row and one depth, so that their strides are not taken.
+		p.stride[axH], p.stride[axD] = p.stride[axC], p.stride[axC]
+	}
 	if (ext[axC] == 1 || o.broadcast[axC]) && !swapped && o.buf.spacing == 0 && !asRows {
 		one := p.stride[axH] // of a single channel
 		if one == r.pack {

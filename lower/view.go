@@ -27,6 +27,7 @@ type buffer struct {
 	off       int64   // byte offset in that register's window, set by the planner (constants: by the section)
 	extent    int64   // of a constant: the place in the section
 	def, last int     // first and last task that touches it
+	writer    *draft  // the last task so far that writes it, nil for none
 	backed    bool    // has a place in scratch also when it stays in L2, and tasks name it (keepScratch)
 	spacing   spacing // of its rows in L2
 	group     int64   // rows after which rows and groups in L2 are padded, 0 for none
