@@ -48,6 +48,9 @@ func lowerLayerNorm(b *builder, op *ir.Op, x *view) error {
 	if !ok {
 		return fmt.Errorf("epsilon is not known at compile time")
 	}
+	if w := x.buf.writer; w != nil && w.op.Is(ir.OpLayerNorm) {
+		x.buf.keepScratch() // case chain_pair_ln_ln_d256_s64
+	}
 	dst := b.resultOf(op.Results[0])
 	gamma, beta := op.Arg(ir.ParamGamma), op.Arg(ir.ParamBeta)
 	to := dst

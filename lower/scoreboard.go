@@ -76,9 +76,9 @@ func (b *scoreboard) issue(i int, d *draft) (overlaps bool) {
 			d.deps.overlap = overlapPlanar
 		}
 	}
-	d.deps.planarNext = b.amongPlanar(i) && b.amongPlanar(i+1)
+	d.deps.planarNext = b.amongPlanar(i) && b.amongPlanar(i+1) && !b.namesBetween(i)
 	if t.foot.planar {
-		d.deps.planarBefore = b.amongPlanar(i - 1)
+		d.deps.planarBefore = b.amongPlanar(i-1) && !b.namesBetween(i-1)
 		b.neural.read = b.neural.read || b.neural.draft != nil && t.foot.readsResult(&b.neural.foot)
 		b.planar = t.inFlight
 		return t.overlaps
@@ -92,6 +92,13 @@ func (b *scoreboard) issue(i int, d *draft) (overlaps bool) {
 	b.neural = t.inFlight
 	b.neural.waited = i > 0 && t.fetches && t.source&aliasConvSrc != 0
 	return t.overlaps
+}
+
+// namesBetween reports whether task i and the next one name the place in scratch of what one hands the other, which
+// ends a run of planar tasks (case chain_pair_ln_ln_d256_s64).
+func (b *scoreboard) namesBetween(i int) bool {
+	d, next := b.schedule.drafts[i], b.schedule.drafts[i+1]
+	return d.dst.where == named && next.src[0].buf == d.dst.buf
 }
 
 // amongPlanar reports whether task i is one of several in turn on the planar engine. A pass that exchanges channels and
