@@ -52,6 +52,7 @@ type draft struct {
 	keeps bool  // source 1 stays in L2 for later tasks
 	// takesKept is set if an earlier task has kept source 1 in L2.
 	takesKept bool
+	keptBy    *draft // the task that has kept source 1, or source 2
 
 	// Set by later planners.
 	hint    cacheHint // of source 1

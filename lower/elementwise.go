@@ -247,14 +247,36 @@ func twoSources(b *builder, o *operands) error {
 	if b.clamped[o.x] {
 		x, y, second = y, x, o.x
 	}
-	y = b.nearby(y, o.dst)
+	dst := o.dst
+	if b.aroundProduct(x, y, dst) {
+		x, y, dst = asChannels(x), asChannels(y), asChannels(dst)
+	}
+	y = b.nearby(y, dst)
 	b.pointwise(func(int64) *draft {
 		d := elementwise(o.binary.op)
 		d.pe.neg2, d.pe.clamp2 = o.negate, b.clamped[second]
 		return d
-	}, []*view{x, y}, o.dst)
+	}, []*view{x, y}, dst)
 	return nil
 }
+
+// aroundProduct reports whether dst is computed from a matrix of the host that was transposed for a product, and from
+// another. Its rows are channels then, as the transpose read them (case chain_pair_add_ln_d256_s64): all three tensors
+// have the same extents, and each can be viewed so.
+func (b *builder) aroundProduct(x, y, dst *view) bool {
+	if x.buf.space != inPort || y.buf.space != scratch || dst.buf.space != scratch || len(x.dims) > 3 ||
+		!slices.Equal(x.dims, y.dims) || !slices.Equal(x.dims, dst.dims) {
+		return false
+	}
+	m := asRows(matrixOf(x))
+	if m == nil || m.dims[0] != x.elems()/x.w() || b.transposes[keyOf(m)] == nil {
+		return false
+	}
+	return asChannels(x) != nil && asChannels(y) != nil && asChannels(dst) != nil
+}
+
+// asChannels views the rows of a tensor as channels of one row, or is nil.
+func asChannels(s *view) *view { return s.reshape([]int64{s.elems() / s.w(), 1, s.w()}) }
 
 // clampsSource reports whether a relu is computed by the sum that reads it: the planar engine clamps its second source
 // on the way in (case chain_res_relu_d256). The sum must be the only reader, and its other operand must be the relu's

@@ -121,10 +121,11 @@ func (r *resident) joins(d *draft) bool {
 	return residual(first, d) && (last == first || last.op != first.op)
 }
 
-// residual reports whether a is an activation by a table and b an operation on two sources, as where a block adds its
-// input to what it computed from it (case env_chain_residual_silu_1x64x8x8).
+// residual reports whether a is an activation by a table, or transposes for a product, and b an operation on two
+// sources, as where a block adds its input to what it computed from it (case env_chain_residual_silu_1x64x8x8,
+// case chain_pair_add_ln_d256_s64).
 func residual(a, b *draft) bool {
-	return a.op != b.op && a.does(td.NEPass) && a.ne.act != td.NonlinNone && b.kind() == td.PlanarTwo
+	return a.op != b.op && a.does(td.NEPass) && (a.ne.act != td.NonlinNone || a.dst.swap) && b.kind() == td.PlanarTwo
 }
 
 // sameWindow reports whether u, which may be either source of a task, is what the task of first reads as source 1, in
@@ -133,14 +134,21 @@ func sameWindow(first, u *use) bool {
 	a, b, x, y := first.d, u.d, first.o, u.o
 	in, also := a.src[0].ext, b.src[0].ext
 	// A task that would fetch rows in pieces, unless it is such a pass, reads them whole only if each channel has
-	// a single one. That has the first task's layout; from row to row the engines would have to agree on a stride.
+	// a single one. That has the first task's layout, and a pass keeps it whole; from row to row the engines would have
+	// to agree on a stride.
 	single := in[axH] == 1 && in[axD] == 1
 	if y.inPieces() && !single && !b.passesRows() {
 		return false
 	}
-	if x.buf != y.buf || x.off != y.off || in != also || x.stride != y.stride || x.pix != y.pix || x.swap != y.swap ||
-		max(x.inter, 1) != max(y.inter, 1) || x.l2.stride[axC] != y.l2.stride[axC] && !(single && y.inPieces()) {
+	piece := single && (y.inPieces() || x.inPieces() && a.passesRows())
+	if x.buf != y.buf || x.off != y.off || in != also || x.pix != y.pix || x.swap != y.swap ||
+		max(x.inter, 1) != max(y.inter, 1) || x.l2.stride[axC] != y.l2.stride[axC] && !piece {
 		return false
+	}
+	for _, ax := range [...]int{axH, axC, axD, axG} {
+		if x.stride[ax] != y.stride[ax] && in[ax] > 1 {
+			return false
+		}
 	}
 	for _, ax := range [...]int{axW, axH, axD, axC} {
 		if x.broadcast[ax] != y.broadcast[ax] {
@@ -173,7 +181,7 @@ func keep(r *resident) {
 		if src.ext[axH] > 1 && (first.pe == nil) != (u.d.pe == nil) {
 			layAcross(first, u.o)
 		}
-		u.d.takesKept = u.d.takesKept || u.role == source1
+		u.d.takesKept, u.d.keptBy = u.d.takesKept || u.role == source1, first
 		channel := u.o.l2.stride[axC]
 		if u.o.inPieces() { // it came by itself in pieces, but reads whole rows now (case chain_lnproj_d768_s64)
 			channel = src.l2.stride[axC]

@@ -292,9 +292,13 @@ type transposeKey struct {
 	rows, cols, row int64
 }
 
+func keyOf(x *view) transposeKey {
+	return transposeKey{buf: x.buf, off: x.off, rows: x.dims[0], cols: x.dims[1], row: x.stride[0]}
+}
+
 // transposed copies rows [M, K] to an image [K, M], once for all products that read them (case chain_branch_d256_s64).
 func (b *builder) transposed(x *view) *view {
-	key := transposeKey{buf: x.buf, off: x.off, rows: x.dims[0], cols: x.dims[1], row: x.stride[0]}
+	key := keyOf(x)
 	if img := b.transposes[key]; img != nil && x.pix == 0 {
 		return img
 	}

@@ -203,8 +203,14 @@ func (b *scoreboard) readsKept(t *issued) (source, result int) {
 	if t.foot.planar {
 		other, alias = &b.neural, aliasConvSrc
 	}
-	if other.draft != nil && other.draft.keeps && !(t.foot.planar && b.neural.read) &&
-		t.readsFrom(other.foot.fetch[0], other.at) {
+	if other.draft == nil || t.foot.planar && b.neural.read {
+		return 0, 0
+	}
+	// What an earlier task of the other engine than its last has kept is there once the last has ended
+	// (case chain_pair_add_ln_d256_s64).
+	earlier := t.draft.keptBy
+	if other.draft.keeps && t.readsFrom(other.foot.fetch[0], other.at) ||
+		earlier != nil && earlier != other.draft && (earlier.ne != nil) == t.foot.planar {
 		return alias, 0
 	}
 	return 0, 0
