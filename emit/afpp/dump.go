@@ -137,8 +137,11 @@ func dumpRecord(w io.Writer, r *td.Record) {
 	value, slot, bar := fmt.Sprintf("%#x", r.Operand), "value", ""
 	if r.Slot != 0 {
 		slot, bar = r.Slot.String(), fmt.Sprintf("%d+%#x", r.Bar, r.Offset)
-		if !r.Resolved {
+		switch {
+		case !r.Resolved:
 			value = "open"
+		case r.Offset != 0: // the second address is the buffer's
+			value += fmt.Sprintf(" %#x", r.Operand-uint64(r.Offset))
 		}
 	}
 	shift := ""

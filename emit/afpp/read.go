@@ -553,7 +553,7 @@ func (r *programReader) bindRecord(i int, owner []*Procedure, base uint64, known
 		return fault(0x24, "bar", fmt.Sprintf("procedure %q, which runs the task, has no such bar", p.Name), rec.Bar,
 			nil)
 	case uint64(rec.Offset) >= b.Size:
-		return fault(0x26, "bar offset", fmt.Sprintf("is outside bar %d", b.ID), rec.Offset, b.Size-1)
+		return fault(0x14, "bar offset", fmt.Sprintf("is outside bar %d", b.ID), rec.Offset, b.Size-1)
 	case rec.Resolved && b.ByCall():
 		return fault(0x1c, "slot", fmt.Sprintf("has an address, but each call brings the buffer of bar %d", b.ID),
 			rec.Operand, nil)

@@ -4,13 +4,14 @@ import (
 	"encoding/binary"
 	"fmt"
 	"hash/crc32"
+	"math"
 )
 
 // A record stream is an 8-byte header (magic, u16 version, u16 bytes of a record), followed by records. All of it is
 // little-endian.
 const (
 	RecordMagic   = "ZTDR"
-	RecordVersion = 1
+	RecordVersion = 2
 	RecordSize    = 44
 	StreamHeader  = 8 // bytes before the first record
 )
@@ -50,7 +51,8 @@ var (
 )
 
 // Record is one 44-byte record. With a slot it describes the base of a DMA stream, and Operand is the device address
-// once Resolved; without one Operand is the value of a register.
+// once Resolved; without one Operand is the value of a register. A record with an offset has a second operand: the
+// device address where the buffer begins once it is resolved, and the offset before.
 type Record struct {
 	Task     int    // index of the task's image, below MaxTasks
 	Group    int    // index in Groups
@@ -63,15 +65,12 @@ type Record struct {
 	Offset   uint32 // byte offset in that buffer, a multiple of 64
 }
 
-// offsetInline is the largest offset that the record's own field holds.
-const offsetInline = 0xffff * 64
-
-// operands returns how many operands the record uses. The second is the byte offset, if its field is too narrow for it.
-func (r *Record) operands() int {
-	if r.Offset > offsetInline {
-		return 2
+// second returns the second operand, 0 for none.
+func (r *Record) second() uint64 {
+	if r.Offset != 0 && r.Resolved {
+		return r.Operand - uint64(r.Offset)
 	}
-	return 1
+	return uint64(r.Offset)
 }
 
 // append appends the record's bytes.
@@ -81,22 +80,21 @@ func (r *Record) append(out []byte) ([]byte, error) {
 	}
 	start := len(out)
 	le := binary.LittleEndian
-	n := r.operands()
+	n := 1
+	if r.Offset != 0 {
+		n = 2
+	}
 	out = le.AppendUint32(out, uint32(n)|uint32(r.Group)<<8|uint32(r.Task&taskIndex)<<16)
 	out = le.AppendUint64(out, r.Register)
 	out = le.AppendUint64(out, r.Operand)
-	second, units := uint64(0), r.Offset/64
-	if n == 2 {
-		second, units = uint64(r.Offset), 0
-	}
-	out = le.AppendUint64(out, second)
+	out = le.AppendUint64(out, r.second())
 	key := uint32(r.Slot)
 	if r.Slot != 0 && !r.Resolved {
 		key |= unresolved
 	}
 	out = le.AppendUint32(out, key)
 	out = le.AppendUint32(out, uint32(r.Place.Bit)|uint32(r.Place.Width)<<8|uint32(r.Place.Shift)<<16)
-	out = le.AppendUint32(out, uint32(r.Bar)|units<<16)
+	out = le.AppendUint32(out, uint32(r.Bar))
 	return le.AppendUint32(out, crc32.ChecksumIEEE(out[start:])), nil
 }
 
@@ -194,6 +192,8 @@ func (r *Record) check() error {
 		return fieldf(offBar, "offset", "%#x: wanted a multiple of 64, and 0 of the weight lanes", r.Offset)
 	case !r.Resolved && r.Operand != 0:
 		return fieldf(offOperand0, "operand 0", "%#x: the slot is unresolved, so the address is not known", r.Operand)
+	case r.Resolved && r.Operand < uint64(r.Offset):
+		return fieldf(offOperand0, "operand 0", "device address %#x is below the offset %#x", r.Operand, r.Offset)
 	case r.Operand%64 != 0 || r.Operand>>AddressBits != 0:
 		return fieldf(offOperand0, "operand 0", "device address %#x: wanted a multiple of 64 below 1<<%d", r.Operand,
 			AddressBits)
@@ -321,7 +321,7 @@ func (r *Record) decode(b []byte, last int) error {
 		Register: le.Uint64(b[offRegister:]), Operand: le.Uint64(b[offOperand0:]),
 		Slot: Slot(key &^ unresolved), Resolved: key != 0 && key&unresolved == 0,
 		Place: Placement{uint8(place), uint8(place >> 8), uint8(place >> 16)},
-		Bar:   int(bar & 0xffff), Offset: bar >> 16 * 64,
+		Bar:   int(bar & 0xffff),
 	}
 	second := le.Uint64(b[offOperand1:])
 	switch n := marker & 0xff; {
@@ -329,13 +329,19 @@ func (r *Record) decode(b []byte, last int) error {
 		return fieldf(offMarker, "operand count", "%d: a record has 1 or 2 operands", n)
 	case n == 1 && second != 0:
 		return fieldf(offOperand1, "operand 1", "%#x: the record counts one operand, so it is 0", second)
-	case n == 2 && (second <= offsetInline || second >= 1<<32):
-		return fieldf(offOperand1, "operand 1", "%#x: a byte offset in the second operand is from %#x to %#x",
-			second, offsetInline+64, uint32(1<<32-64))
-	case n == 2 && r.Offset != 0:
-		return fieldf(offBar, "offset", "%#x: operand 1 holds it, so it is 0", r.Offset)
 	case n == 2:
-		r.Offset = uint32(second)
+		offset := second
+		if r.Resolved {
+			offset = r.Operand - second
+		}
+		if offset == 0 || offset >= 1<<32 {
+			return fieldf(offOperand1, "operand 1", "%#x: the byte offset is %#x, want 1 to %#x", second, offset,
+				uint32(math.MaxUint32))
+		}
+		r.Offset = uint32(offset)
+	}
+	if bar>>16 != 0 {
+		return fieldf(offBar, "buffer-access register", "%#x: bits 31:16 are zero", bar)
 	}
 	if key == unresolved {
 		return fieldf(offSlot, "slot", "%#x: marked unresolved, but without a key", key)

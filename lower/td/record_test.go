@@ -16,11 +16,11 @@ import (
 // bias, and one that writes at a large offset in its buffer.
 func twoTasks() []*Task {
 	a := New().SetBool(SrcEn, true).Set(RBase0, 5).SetBool(RBE0, true).Set(SrcBase, 0x40).Set(SrcFmtMode, 1)
-	a.SetBool(Source1, true).SetBool(Source2DMA, true).Set(RBase1, 6).SetBool(RBE1, true).Set(Src2Base, offsetInline)
+	a.SetBool(Source1, true).SetBool(Source2DMA, true).Set(RBase1, 6).SetBool(RBE1, true).Set(Src2Base, 0xffff*64)
 	a.SetBool(KernelOn, true).Set(KBase0, 1).SetBool(KBE0, true).Set(StreamConfig.At(0), 0x81).
 		Set(StreamBase.At(0), 0x80)
 	b := New().SetBool(LNID, true).SetBool(EON, true).Set(TID, 1)
-	b.SetBool(DstEn, true).Set(WBase, 4).SetBool(WBE, true).Set(DstBase, offsetInline+64).Set(DstFmtMode, 1)
+	b.SetBool(DstEn, true).Set(WBase, 4).SetBool(WBE, true).Set(DstBase, 0x10000*64).Set(DstFmtMode, 1)
 	return []*Task{a, b}
 }
 
@@ -45,7 +45,7 @@ func TestRecordBytes(t *testing.T) {
 	}
 	le := binary.LittleEndian
 	rec := func(i int) []byte { return stream[8+44*i:][:44] }
-	if string(stream[:8]) != "ZTDR\x01\x00\x2c\x00" {
+	if string(stream[:8]) != "ZTDR\x02\x00\x2c\x00" {
 		t.Errorf("header % x", stream[:8])
 	}
 	for i, c := range []struct {
@@ -54,10 +54,10 @@ func TestRecordBytes(t *testing.T) {
 		key, place, bar  uint32
 		operand          uint64
 	}{
-		{marker: 0x0201, register: 0x4d10, second: 0, key: 0x80001344, place: 0x062406, bar: 0x0001_0005, operand: 0},
-		{marker: 0x0201, register: 0x4d28, second: 0, key: 0x8000134a, place: 0x062406, bar: 0xffff_0006, operand: 0},
+		{marker: 0x0202, register: 0x4d10, second: 0x40, key: 0x80001344, place: 0x062406, bar: 5, operand: 0},
+		{marker: 0x0202, register: 0x4d28, second: 0xffff * 64, key: 0x8000134a, place: 0x062406, bar: 6, operand: 0},
 		{marker: 0x0001, register: 0x5508, second: 0, key: 0x80001542, place: 0x062406, bar: 1, operand: 0},
-		{marker: 0x0001, register: 0x5550, second: 0, key: 0x80001554, place: 0x062406, bar: 0x0002_0001, operand: 0},
+		{marker: 0x0002, register: 0x5550, second: 0x80, key: 0x80001554, place: 0x062406, bar: 1, operand: 0},
 		{marker: 0x0201, register: 0x4d48, second: 0, key: 0, place: 0x002000, bar: 0xffff, operand: 1},
 		{marker: 0x10602, register: 0x5108, second: 0x10000 * 64, key: 0x80001442, place: 0x062406, bar: 4, operand: 0},
 		{marker: 0x10601, register: 0x5120, second: 0, key: 0, place: 0x002000, bar: 0xffff, operand: 1},
@@ -144,7 +144,7 @@ func TestScanRecordsRefuses(t *testing.T) {
 		field string
 	}{
 		{name: "magic", spoil: func(b []byte) []byte { b[0] = 'X'; return b }, fix: false, off: 0, field: "magic"},
-		{name: "version", spoil: func(b []byte) []byte { b[4] = 2; return b }, fix: false, off: 4, field: "version"},
+		{name: "version", spoil: func(b []byte) []byte { b[4] = 3; return b }, fix: false, off: 4, field: "version"},
 		{name: "record size", spoil: func(b []byte) []byte {
 			b[6] = 40
 			return b
@@ -168,13 +168,13 @@ func TestScanRecordsRefuses(t *testing.T) {
 			return b
 		}, fix: true, off: at(5, 0x14), field: "operand 1"},
 		{name: "second operand without need", spoil: func(b []byte) []byte {
-			b[at(0, 0)] = 2
+			b[at(2, 0)] = 2
 			return b
-		}, fix: true, off: at(0, 0x14), field: "operand 1"},
-		{name: "offset twice", spoil: func(b []byte) []byte {
+		}, fix: true, off: at(2, 0x14), field: "operand 1"},
+		{name: "bits beyond the register", spoil: func(b []byte) []byte {
 			b[at(5, 0x26)] = 1
 			return b
-		}, fix: true, off: at(5, 0x24), field: "offset"},
+		}, fix: true, off: at(5, 0x24), field: "buffer-access register"},
 		{name: "group", spoil: func(b []byte) []byte {
 			b[at(1, 1)] = 7
 			return b
@@ -228,7 +228,7 @@ func TestScanRecordsRefuses(t *testing.T) {
 			return b
 		}, fix: true, off: at(4, 0x24), field: "buffer-access register"},
 		{name: "offset of the lanes", spoil: func(b []byte) []byte {
-			b[at(2, 0x26)] = 1
+			b[at(2, 0)], b[at(2, 0x14)] = 2, 64
 			return b
 		}, fix: true, off: at(2, 0x24), field: "offset"},
 		{name: "order of tasks", spoil: func(b []byte) []byte {
