@@ -94,7 +94,38 @@ func (m *Machine) Configuration(inputs map[string]interp.Tensor) string {
 	return m.configuration(inputs).Name
 }
 
-// Takes lists the types that the configurations of the chosen function accept for an input, in order of size.
+// liveIn returns the type of shapes that differ in one dimension by a constant step, with its start, stop and step, as
+// in tensor<fp16, [1, 8..64:8]>, or "" if the sorted types are no such range.
+func liveIn(types []ir.Type) string {
+	if len(types) < 3 {
+		return ""
+	}
+	first, second, last := types[0].Shape, types[1].Shape, types[len(types)-1].Shape
+	at := 0
+	for at < min(len(first), len(second)) && first[at] == second[at] {
+		at++
+	}
+	if at == len(first) || at == len(second) || len(last) != len(first) {
+		return ""
+	}
+	step := second[at] - first[at]
+	dims := slices.Clone(first)
+	for i, t := range types {
+		dims[at] = first[at] + int64(i)*step
+		if step <= 0 || !slices.Equal(t.Shape, dims) {
+			return ""
+		}
+	}
+	text := make([]string, len(dims))
+	for i, n := range first {
+		text[i] = fmt.Sprint(n)
+	}
+	text[at] = fmt.Sprintf("%d..%d:%d", first[at], last[at], step)
+	return fmt.Sprintf("tensor<%s, [%s]>", types[0].DType, strings.Join(text, ", "))
+}
+
+// Takes lists the types that the configurations of the chosen function accept for an input, in order of size, or their
+// range.
 func (m *Machine) Takes(name string) string {
 	var types []ir.Type
 	for _, f := range m.funcs {
@@ -105,6 +136,9 @@ func (m *Machine) Takes(name string) string {
 		}
 	}
 	slices.SortStableFunc(types, func(a, b ir.Type) int { return slices.Compare(a.Shape, b.Shape) })
+	if s := liveIn(types); s != "" {
+		return s
+	}
 	var s []string
 	for _, t := range types {
 		if n := t.String(); !slices.Contains(s, n) {
