@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/zinc-compiler/zinc/emit/e5"
 	"github.com/zinc-compiler/zinc/ir"
@@ -94,6 +95,11 @@ func (d *driver) descriptor() (*e5.Program, error) {
 			{Key: "component-zinc", Value: Version},
 			{Key: e5.KeyTarget, Value: d.o.Target.Name},
 		},
+	}
+	for _, kv := range d.units[0].state.Program.BuildInfo {
+		if strings.HasSuffix(kv.Key, "component-MIL") {
+			out.BuildInfo = append(out.BuildInfo, e5.KV{Key: "component-MIL", Value: kv.Value})
+		}
 	}
 	for _, u := range d.units {
 		f, err := d.function(u)

@@ -23,7 +23,7 @@ var floatFormats = map[ir.DType]floatFormat{
 	ir.FP16:    {mant: 10, bias: 15, over: 0x7c00, nan: 0x7e00, width: 16},
 	ir.BF16:    {mant: 7, bias: 127, over: 0x7f80, nan: 0x7fc0, width: 16},
 	ir.FP32:    {mant: 23, bias: 127, over: 0x7f800000, nan: 0x7fc00000, width: 32},
-	ir.FP8E4M3: {mant: 3, bias: 7, over: 0x7f, nan: 0x7f, width: 8},
+	ir.FP8E4M3: {mant: 3, bias: 7, over: 0x7e, nan: 0x7f, width: 8},
 	ir.FP8E5M2: {mant: 2, bias: 15, over: 0x7c, nan: 0x7e, width: 8},
 }
 
