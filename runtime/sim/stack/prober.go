@@ -83,7 +83,7 @@ func (s *Stack) NewProber(container []byte, role, team string, keys []string) (*
 	}
 	direct := p.task
 	if team != "" {
-		direct = &driver.Task{PID: proberPID, TeamID: team, PrivilegedVMAccess: p.task.PrivilegedVMAccess,
+		direct = &driver.Task{PID: proberPID + 1, TeamID: team, PrivilegedVMAccess: p.task.PrivilegedVMAccess,
 			Entitlements: p.task.Entitlements}
 	}
 	if p.direct, err = s.Device.OpenDirect(direct); err != nil {
