@@ -32,11 +32,10 @@ func (d *draft) multiplyCycles() int64 {
 
 // tableCycles is the number of cycles in which the core of a single channel looks up its elements in a table: of
 // bytes, or of a source in L2, it takes longer than the transfers (case logical_not_1x1x749x375,
-// case chain_pair_ln_gelu_d256_s64). The time of a task that overlaps the one before it is part of that one's.
+// case chain_pair_ln_gelu_d256_s64), also where the task overlaps the one before it (case chain_base_softmax_d256_s64).
 func (d *draft) tableCycles() int64 {
 	out := d.dst.ext
-	if !d.does(td.NEPass) || d.table == nil && !d.t.TimesCopies || out[axC] != 1 || d.dst.swap ||
-		d.deps.overlap != 0 {
+	if !d.does(td.NEPass) || d.table == nil && !d.t.TimesCopies || out[axC] != 1 || d.dst.swap {
 		return 0
 	}
 	return d.groups() * max(out[axD], 1) * max(out[axH], 1) * out[axW] / tableElements
