@@ -238,6 +238,9 @@ func (d *draft) copies() bool { return d.does(td.NEPass) && d.ne.act == td.Nonli
 // reduces reports whether the task is a planar reduction or window.
 func (d *draft) reduces() bool { return d.kind().Reduces() }
 
+// writesRows reports whether the result is rows of one channel.
+func (d *draft) writesRows() bool { return d.dst.ext[axC] == 1 && d.dst.ext[axH] > 1 }
+
 // groups is the number of iterations of the task's slowest loop.
 func (d *draft) groups() int64 { return max(d.src[0].ext[axG], 1) }
 

@@ -218,11 +218,14 @@ func (c *schedule) placingOrder(cand []*resident) (reductions int) {
 		if wx != wy {
 			return wx > wy
 		}
-		if x.bufs[0].asRows() && y.bufs[0].asRows() {
+		px, py := x.writer().pe != nil, y.writer().pe != nil
+		if x.bufs[0].asRows() && y.bufs[0].asRows() && (px || py) {
 			return x.def > y.def // case norm_layer_norm_ax3_1x64x8x8
 		}
-		if px, py := x.writer().pe != nil, y.writer().pe != nil; px != py {
-			return py // what the neural engine writes comes first (case chain_lnproj_d768_s64)
+		if px != py && !x.writer().writesRows() && !y.writer().writesRows() {
+			// What the neural engine writes comes before channels that the planar engine writes
+			// (case chain_lnproj_d768_s64), not before rows of one channel (case chain_pair_softmax_mm_d256_s64).
+			return py
 		}
 		return x.def < y.def
 	})
@@ -552,12 +555,13 @@ func (c *schedule) toL2(r *resident, u *use) {
 	w := r.writer()
 	asRows := u.role == source1 && d.does(td.NEPass) && ext[axH] > 1 && w.pe != nil && w.dst.ext[axC] > 1
 	if u.role == source1 && d.does(td.NEPass) && ext[axH] == 1 && ext[axD] == 1 && ext[axC] > 1 &&
-		w.does(td.NEPass) && w.dst.ext[axC] == 1 {
-		// Or as channels the rows of one channel that a pass has written (case chain_pair_gelu_mm_d256_s64); there is
-		// one row and one depth, so that their strides are not taken.
-		p.stride[axH], p.stride[axD] = p.stride[axC], p.stride[axC]
+		w.writesRows() {
+		// Or as channels the rows of one channel (case chain_pair_gelu_mm_d256_s64); there is one row and one depth, so
+		// that their strides are not taken.
+		p.stride[axH], p.stride[axD] = r.bare, r.bare
 	}
-	if (ext[axC] == 1 || o.broadcast[axC]) && !swapped && o.buf.spacing == 0 && !asRows {
+	apart := o.buf.spacing != 0 && !(o.buf.spacing == rowsApart && u.role == result && d.pe != nil)
+	if (ext[axC] == 1 || o.broadcast[axC]) && !swapped && !apart && !asRows {
 		one := p.stride[axH] // of a single channel
 		if one == r.pack {
 			one = r.bare

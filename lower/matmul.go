@@ -6,7 +6,6 @@ import (
 
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/layout/weights"
-	"github.com/zinc-compiler/zinc/lower/td"
 	"github.com/zinc-compiler/zinc/target"
 )
 
@@ -304,10 +303,14 @@ func (b *builder) transposed(x *view) *view {
 	}
 	img := b.transposedImage(x)
 	// An input that is transposed keeps its place in scratch (recorded for every such product whose operand is an
-	// input), and so does what another pass has written (case chain_pair_gelu_mm_d256_s64), not what the planar engine
-	// has (case chain_lnproj_d768_s64).
+	// input), and so does what another task has written as rows of one channel (case chain_pair_gelu_mm_d256_s64,
+	// case chain_pair_softmax_mm_d256_s64), not as channels of one row (case chain_lnproj_d768_s64).
 	w := x.buf.writer
-	img.buf.backed = x.buf.space == inPort || w != nil && w.does(td.NEPass)
+	rows := w != nil && w.writesRows()
+	img.buf.backed = x.buf.space == inPort || rows
+	if rows && w.pe != nil {
+		x.buf.keepApart()
+	}
 	b.swapCopy(x, img)
 	if x.pix == 0 {
 		b.transposes[key] = img
