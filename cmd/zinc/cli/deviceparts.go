@@ -159,7 +159,9 @@ var deviceSections = []DevicePart{
 					i.ShareCoalitionHints, i.PrivilegedVMAccess)
 			}
 		}},
-	{"power", []DeviceRow{{"registers[]", "  {address}: {value}\n"}}, func(n *partNode, x *probe) {
+	{"power", []DeviceRow{{"registers[]", "  {address}: {value}\n"},
+		{"", "  error capture {error_capture}\n"}}, func(n *partNode, x *probe) {
+		n.row("", node.Hex(x.stack.Device.Coprocessor().Read32(coprocessor.ANEHAL2, coprocessor.RegCapture)))
 		for i := range coprocessor.PMUEntries {
 			at := uint64(coprocessor.PMUBase) + uint64(i)*coprocessor.PMUStride
 			n.row("registers[]", node.Hex(at), node.Hex(x.stack.Device.Coprocessor().PMU(at)))

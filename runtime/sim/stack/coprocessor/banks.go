@@ -58,12 +58,17 @@ const (
 	RegPower    = 0x0000 // PS: 1 powers the device on, 0 off, which loses all state
 	RegClock    = 0x0004 // PS: 1 brings the clock to its full rate
 	RegArm      = 0x0000 // ANEHAL1: 1 clears and starts the performance counters, 0 stops them
+	RegSaved    = 0x0000 // ANEHAL2: state of the execution loop when the controller lost power, which it keeps
+	RegCapture  = 0x0004 // ANEHAL2: exception class and task of the last fault, which a reset and a loss of power keep
 	RegCounters = 0x0010 // ANEHAL1: the counters, four bytes apart
 	RegGate     = 0x0000 // PWGATE: 1 opens the gate
 	RegStream   = 0x0000 // PTD: enables a translation stream, four bytes apart
 
 	NumScratch = 8
 )
+
+// RegisterValid marks what was saved or captured; without it nothing was (modelled, as the fields of both registers).
+const RegisterValid = 1 << 31
 
 // Scratch returns the offset of a scratch register in bank ANE.
 func Scratch(i int) uint32 { return RegScratch + 4*uint32(i) }

@@ -85,6 +85,8 @@ type Device struct {
 	fault    *Fault
 	dump     *CoreDump
 	restarts int
+	saved    uint32 // RegSaved
+	captured uint32 // RegCapture
 	users    map[uint32]*translation.Context
 	targets  [numTargets]hostBell
 	stats    Stats

@@ -113,3 +113,19 @@ func TestCountersCountWhileTheyAreArmed(t *testing.T) {
 		t.Errorf("%v after the end", n)
 	}
 }
+
+// TestRegistersCaptureErrorsAndSaveState: the state at a loss of power and the last fault survive it.
+func TestRegistersCaptureErrorsAndSaveState(t *testing.T) {
+	h := ready(t, nil)
+	if a, b := h.d.Read32(ANEHAL2, RegSaved), h.d.Read32(ANEHAL2, RegCapture); a != 0 || b != 0 {
+		t.Errorf("%#x and %#x before any loss of power or fault", a, b)
+	}
+	h.d.boot.at = server
+	h.d.boot.fail(fastInterrupt, errNotUp)
+	h.d.Write32(PS, RegPower, 0)
+	h.d.Write32(PS, RegPower, 1)
+	if a, b := h.d.Read32(ANEHAL2, RegSaved), h.d.Read32(ANEHAL2, RegCapture); a != RegisterValid|
+		uint32(firmware.ExecRun) || b != RegisterValid|2<<8|uint32(server) {
+		t.Errorf("saved %#x, captured %#x", a, b)
+	}
+}

@@ -2,6 +2,7 @@ package coprocessor
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -131,6 +132,7 @@ func (b *boot) fail(class string, err error) {
 	d.mu.Lock()
 	if d.boot == b { // false if the host has reset it meanwhile
 		d.fault, d.dump, d.phase, d.last = f, dump, phaseFault, f
+		d.captured = RegisterValid | uint32(slices.Index(ExceptionClasses[:], class))<<8 | uint32(b.at)
 		d.stats.Faults++
 	}
 	d.mu.Unlock()

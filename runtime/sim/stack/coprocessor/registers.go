@@ -77,6 +77,10 @@ func (d *Device) Read32(b Bank, off uint32) uint32 {
 		return bit(r.irq)
 	case b == ANE && off == RegDoorbell:
 		return r.bells
+	case b == ANEHAL2 && off == RegSaved:
+		return d.saved
+	case b == ANEHAL2 && off == RegCapture:
+		return d.captured
 	case b == ANEHAL1 && off >= RegCounters && off < RegCounters+4*NumCounters:
 		return r.counts[(off-RegCounters)/4]
 	case b == ANE && off >= fileBase && off < fileEnd && d.boot != nil:
@@ -101,6 +105,9 @@ func (d *Device) Write32(b Bank, off uint32, v uint32) {
 		}
 		switch {
 		case !r.up():
+			if was && d.boot != nil {
+				d.saved = RegisterValid | uint32(d.boot.loop.State())
+			}
 			r.reset()
 			d.hold()
 		case !was:
