@@ -278,8 +278,9 @@ func (b *scoreboard) readsKernel(t *issued) (source, result int) {
 	return 0, aliasPlanarRes
 }
 
-// writesOverPlanarSource is about a result in the place of a planar source (case select_rrb_1x64x1x1), unless the task
-// waits for the whole of the planar one (case norm_softmax_a3_1x128x1x1).
+// writesOverPlanarSource is about a result in the place of a planar source (case select_rrb_1x64x1x1), or in that of a
+// planar result on its way out (case chain_attn_s128_dh96), unless the task waits for the whole of the planar one
+// (case norm_softmax_a3_1x128x1x1).
 func (b *scoreboard) writesOverPlanarSource(t *issued) (source, result int) {
 	p := &b.planar
 	if t.fetches || t.foot.planar || t.overlaps || p.draft == nil || p.read || t.source&aliasPlanarRes != 0 {
@@ -287,6 +288,9 @@ func (b *scoreboard) writesOverPlanarSource(t *issued) (source, result int) {
 	}
 	if t.foot.give.meets(p.foot.read[0]) || t.foot.give.meets(p.foot.read[1]) {
 		return 0, aliasPlanarSrc
+	}
+	if !p.waited && t.foot.give.meets(p.foot.leave) {
+		return 0, aliasPlanarRes
 	}
 	return 0, 0
 }
