@@ -161,7 +161,7 @@ const (
 	maxJobs     = 5 // of one request: a comparison of outputs compiles and opens both sides
 )
 
-// Serve answers requests on a listener until the context ends.
+// Serve answers requests on a listener until the context ends. In a browser it also answers the page that runs it.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	h := &http.Server{
 		Handler: s.Handler(), ReadHeaderTimeout: headerTime, ReadTimeout: bodyTime, IdleTimeout: idleTime,
@@ -181,6 +181,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 		}
 		stopped <- nil
 	})
+	servePage(ctx, h.Handler)
 	err := h.Serve(l)
 	if !stop() && errors.Is(err, http.ErrServerClosed) {
 		return <-stopped

@@ -66,7 +66,7 @@ async function accessible(where) {
 
 await page.goto(config.url);
 await settled();
-const loaded = await requests();
+const loaded = (await requests()).length;
 console.log(`        ${loaded} requests to load the page`);
 await accessible("on the empty page");
 
@@ -89,9 +89,24 @@ for (const m of config.models) {
     const [saved] = await Promise.all([page.waitForEvent("download"), choose("convert")]);
     check("convert saves an archive", readFileSync(await saved.path(), "latin1").startsWith("PK"), saved.suggestedFilename());
   }
+  if (m.explorer) {
+    await choose("explore");
+    const explorer = page.frameLocator("iframe");
+    await explorer.locator("#total").filter({ hasText: /\d/ }).waitFor();
+    check("the explorer's answer", true, await explorer.locator("#total").textContent());
+    for (const [path, want] of Object.entries(m.explorer)) {
+      const got = await page.evaluate(async (path) => (await window.zincFetch(path)).text(), path);
+      check(`explore ${path.replace(/\w{24}/, "KEY")}: as the server's`, got === want, `${got.length} bytes`);
+    }
+    const link = await page.evaluate(() => window.zincLink());
+    check("the link has the explorer's state", /state=./.test(link), `${link.length} characters`);
+    await page.screenshot({ path: join(config.pictures, "web-explorer.png") });
+  }
   await choose("check");
 }
-check("no request after load", (await requests()) === loaded, await requests());
+// When the explorer's document opens, the browser looks whether the service worker has changed.
+const later = (await requests()).slice(loaded).filter((path) => path !== "/sw.js");
+check("no request after load", later.length === 0, later.join(" "));
 
 // Without a network the page opens again and answers.
 await context.setOffline(true);

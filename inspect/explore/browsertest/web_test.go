@@ -10,10 +10,11 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync/atomic"
+	"sync"
 	"testing"
 
 	"github.com/zinc-compiler/zinc/cmd/zinc/cli"
+	"github.com/zinc-compiler/zinc/inspect/explore"
 	"github.com/zinc-compiler/zinc/internal/shareddir"
 	"github.com/zinc-compiler/zinc/internal/testform"
 )
@@ -28,6 +29,8 @@ type dropped struct {
 	Most int `json:"most"`
 	// Want are files with what the command prints, by view.
 	Want map[string]string `json:"want"`
+	// Explorer are answers of zinc explore, by path.
+	Explorer map[string]string `json:"explorer,omitempty"`
 }
 
 // asked are the views of the page that have a document, with their commands.
@@ -50,6 +53,51 @@ func command(t *testing.T, to, name string, words []string) string {
 		t.Fatal(err)
 	}
 	return file
+}
+
+// explored are what zinc explore answers about the model at path: the name of the model, and bodies by path.
+func explored(t *testing.T, path string) map[string]string {
+	t.Helper()
+	s, err := explore.New(explore.Options{Models: []explore.Source{{Path: path}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	h, out := s.Handler(), map[string]string{}
+	answer := func(path, body string) string {
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "http://localhost/"+path, nil)
+		if body != "" {
+			r = httptest.NewRequestWithContext(t.Context(), http.MethodPost, "http://localhost/"+path,
+				strings.NewReader(body))
+			r.Header.Set("Content-Type", "application/json")
+		}
+		w := httptest.NewRecorder()
+		if h.ServeHTTP(w, r); w.Code != http.StatusOK {
+			t.Fatalf("%s: status %d: %s", path, w.Code, w.Body)
+		}
+		return w.Body.String()
+	}
+	var models struct {
+		Models []struct {
+			Name string `json:"name"`
+		} `json:"models"`
+	}
+	out["api/models"] = answer("api/models", "")
+	if err := json.Unmarshal([]byte(out["api/models"]), &models); err != nil || len(models.Models) == 0 {
+		t.Fatalf("%v: %s", err, out["api/models"])
+	}
+	var view struct {
+		Key string `json:"key"`
+	}
+	compiled := answer("api/compile", `{"model":"`+models.Models[0].Name+`"}`)
+	if err := json.Unmarshal([]byte(compiled), &view); err != nil || view.Key == "" {
+		t.Fatalf("%v: %s", err, compiled)
+	}
+	for _, part := range []string{"cost", "graph", "statements", "tasks", "container", "chain"} {
+		path := "api/view/" + view.Key + "/" + part
+		out[path] = answer(path, "")
+	}
+	return out
 }
 
 // TestStaticPageAnswersAsTheCommand drops models on the page that make web writes and compares what it says with what
@@ -91,20 +139,26 @@ func TestStaticPageAnswersAsTheCommand(t *testing.T) {
 		t.Chdir(m.Path)
 		m.Path = filepath.Join(m.Path, m.Name)
 		m.Want = map[string]string{}
+		if m.Name == models[0].Name {
+			m.Explorer = explored(t, m.Name)
+		}
 		for view, words := range asked {
 			if view == "check" || m.Name != large { // the search for hazards of a large model takes long
 				m.Want[view] = command(t, expected, m.Name, words)
 			}
 		}
 	}
-	var requests atomic.Int64
+	var mu sync.Mutex
+	var requests []string
 	files := http.FileServer(http.Dir(*web))
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		defer mu.Unlock()
 		if r.URL.Path == "/requests" { // of the test
-			json.NewEncoder(w).Encode(requests.Load())
+			json.NewEncoder(w).Encode(requests)
 			return
 		}
-		requests.Add(1)
+		requests = append(requests, r.URL.Path)
 		files.ServeHTTP(w, r)
 	}))
 	defer server.Close()

@@ -22,6 +22,31 @@ export const whole = first.then(() => installed).then(() => load("zinc.wasm.gz")
 // A worker from a blob is bound by the page's own policy, which one from a file is not.
 const source = fetch("worker.js").then((r) => r.blob()).then((b) => URL.createObjectURL(b));
 
+// serve runs a command that serves, until the signal ends it, and returns a function like fetch that it answers.
+export async function serve(program, args, files, { said, signal }) {
+  const worker = new Worker(await source), waiting = new Map();
+  signal.addEventListener("abort", () => worker.terminate());
+  worker.postMessage({ module: await program, args, files });
+  await new Promise((done, fail) => {
+    signal.addEventListener("abort", () => fail(signal.reason));
+    worker.onerror = (e) => fail(new Error(e.message));
+    worker.onmessage = async ({ data }) => {
+      if (data.said !== undefined) said(data.said);
+      else if (data.serves) done();
+      else if (data.id === undefined) fail(new Error((await data.err.text()).trim()));
+      else waiting.get(data.id)(new Response(data.body, { status: data.status }));
+    };
+  });
+  let last = 0;
+  return (path, { method = "GET", body = "", headers = {}, signal: own } = {}) =>
+    new Promise((answer, fail) => {
+      own?.addEventListener("abort", () => fail(own.reason)); // the answer comes all the same, and is dropped
+      const id = ++last;
+      waiting.set(id, (response) => answer(response) ?? waiting.delete(id));
+      worker.postMessage({ id, method, path: `/${path}`, body, job: headers["X-Zinc-Job"] || "" });
+    });
+}
+
 // run runs a command on files and returns {status, out, err, files}; said gets what it says meanwhile. Aborting the
 // signal ends it.
 export async function run(program, args, files, { said, signal } = {}) {

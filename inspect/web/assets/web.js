@@ -1,7 +1,7 @@
 // The page: the models that were dropped, what is asked of them, and the answer.
 
 import { chosen, dropped, models, zip } from "./files.js";
-import { first, installed, run, whole } from "./job.js";
+import { first, installed, run, serve, whole } from "./job.js";
 import { answer } from "./answer.js";
 
 const byId = (id) => document.getElementById(id);
@@ -11,6 +11,7 @@ const form = byId("options"), fields = form.elements;
 const views = {
   check: { title: "Time and places", words: (m) => ["check", m, ...flags("target", "precision", "shape")] },
   coreml: { title: "Core ML's places", words: (m) => ["check", m, "--as", "coreml", ...flags("shape")] },
+  explore: { title: "Explorer", words: (m) => ["explore", m] },
   explain: { title: "A statement", words: (m) => statement(m) },
   lint: { title: "Numeric hazards", words: (m) => ["lint", m, ...flags("target", "precision")] },
   diff: { title: "Compare", words: (m) => ["diff", m, fields.other.value, ...flags("target", "precision")] },
@@ -94,8 +95,11 @@ async function ask() {
   job?.abort(new Error("stopped"));
   const own = (job = new AbortController());
   const view = views[fields.view.value], model = fields.model.value, words = view.words(model);
-  const check = fields.view.value === "check";
-  for (const l of form.querySelectorAll("[data-view]")) l.hidden = l.dataset.view !== fields.view.value;
+  const check = fields.view.value === "check", explorer = fields.view.value === "explore";
+  byId("json").hidden = explorer;
+  for (const l of form.querySelectorAll("[data-view]")) {
+    l.hidden = !l.dataset.view.split(" ").includes(fields.view.value);
+  }
   remember();
   last = { words, json: null };
   byId("command").textContent = ["zinc", ...words].map(quoted).join(" ");
@@ -109,6 +113,7 @@ async function ask() {
   status("working");
   try {
     if (check) await report(own, words, model);
+    else if (explorer) await explore(words);
     else if (fields.view.value === "convert") await convert(words);
     else {
       const r = await command(whole, words);
@@ -142,6 +147,16 @@ async function report(own, words, model) {
   await import(`./report.js?${performance.now()}`);
 }
 
+// explore shows the page of zinc explore, whose requests (assets/js/api.js there) the command in the worker answers.
+async function explore(words) {
+  window.zincFetch = await serve(whole, words, [...files], { said: (s) => status(s.trim()), signal: job.signal });
+  status("");
+  const hash = state && `#${state}`;
+  byId("result").replaceChildren(
+    Object.assign(document.createElement("iframe"), { src: `explore/${hash}`, title: "zinc explore" }),
+  );
+}
+
 // convert offers what was written.
 async function convert(words) {
   const r = await command(whole, words);
@@ -157,6 +172,7 @@ function save(blob, name) {
 
 // ---- The form, and links to it
 
+let state = ""; // of the explorer, from the address
 const kept = ["view", "target", "precision", "shape", "op", "form"];
 
 // remember puts the view and the options into the address.
@@ -165,8 +181,15 @@ function remember() {
   history.replaceState(null, "", `#${now}`);
 }
 
+// The address of what is shown, with the explorer's state and edits.
+window.zincLink = () => {
+  const shown = document.querySelector("iframe")?.contentWindow.location.hash.slice(1);
+  return location.href + (shown ? `&state=${encodeURIComponent(shown)}` : "");
+};
+
 function recall() {
   const was = new URLSearchParams(location.hash.slice(1));
+  state = was.get("state") || "";
   for (const n of kept) {
     const value = was.get(n);
     if (value === null) continue;
@@ -185,7 +208,7 @@ form.addEventListener("change", (e) => {
   if (e.target.tagName === "SELECT") ask();
 });
 byId("stop").addEventListener("click", () => job.abort(new Error("stopped")));
-byId("link").addEventListener("click", () => navigator.clipboard.writeText(location.href));
+byId("link").addEventListener("click", () => navigator.clipboard.writeText(zincLink()));
 byId("json").addEventListener("click", async () => {
   job = new AbortController();
   try {

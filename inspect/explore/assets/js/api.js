@@ -1,5 +1,5 @@
-// Requests to the server. Every answer is JSON; one that is no success throws an
-// error with the server's message.
+// Requests to the server, or to the page around this one if that has zinc in it. Every answer is JSON; one that is no
+// success throws an error with the server's message.
 
 async function answer(response) {
   let body;
@@ -12,14 +12,16 @@ async function answer(response) {
   return body;
 }
 
+const request = (path, how) => (parent.zincFetch ?? fetch)(path, how);
+
 export async function get(path, params = {}, signal) {
   const query = new URLSearchParams(params).toString();
-  return answer(await fetch(`api/${path}${query ? `?${query}` : ""}`, { signal }));
+  return answer(await request(`api/${path}${query ? `?${query}` : ""}`, { signal }));
 }
 
 export async function post(path, body, signal, headers = {}) {
   return answer(
-    await fetch(`api/${path}`, {
+    await request(`api/${path}`, {
       method: "POST",
       headers: { "Content-Type": "application/json", ...headers },
       body: JSON.stringify(body),

@@ -618,7 +618,7 @@ async function share() {
   const edits = change(source.own, source.lines);
   await new Promise((r) => setTimeout(r, 250)); // the link is behind by that at most
   try {
-    await navigator.clipboard.writeText(location.href);
+    await navigator.clipboard.writeText(parent.zincLink?.() ?? location.href);
     status(`link copied${edits ? ", with the edits" : ""}; it opens where the same model is served`);
   } catch {
     status("the link is in the address bar; the browser did not let it be copied");
