@@ -45,7 +45,7 @@ EXAMPLE     := examples/digits
 .PHONY: help build man test test-short test-long platforms conformance conformance-engine corpus random nightly
 .PHONY: scaling exhaustive fact-mutants code-mutants mutants operation pass bench performance
 .PHONY: web browser-test picture demo wheel python-test release-files snapshot
-.PHONY: lint style literals gofmt vet staticcheck fuzz-smoke fuzz-table hostile ci clean
+.PHONY: lint style literals gofmt vet staticcheck fuzz-smoke fuzz-table race hostile ci clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' Makefile
@@ -112,11 +112,13 @@ pass: ## write the generated pages, run the tests of the passes, and judge 1,000
 nightly: platforms test-long ## run what takes hours: every form of the tests, programs, mutants, fuzzing, real models
 	@$(MAKE) -s random N=200000 FIRST=$$(( $$(date +%s) / 86400 * 1000000 ))
 	@$(MAKE) -s mutants
+	@$(MAKE) -s race
 	@$(MAKE) -s fuzz-smoke FUZZTIME=10m
 	@$(MAKE) -s corpus
 
-platforms: ## build for every platform, and vet with 32-bit ints
+platforms: ## build for every platform, and vet with 32-bit ints and for Windows
 	CGO_ENABLED=0 GOOS=linux GOARCH=386 $(GO) vet ./...
+	CGO_ENABLED=0 GOOS=windows GOARCH=amd64 $(GO) vet ./...
 	@set -e; for p in $(PLATFORMS); do \
 		echo "$$p"; CGO_ENABLED=0 GOOS=$${p%/*} GOARCH=$${p#*/} $(GO) build ./...; \
 	done
@@ -231,6 +233,9 @@ fuzz-smoke: ## run every fuzz target for FUZZTIME, FUZZJOBS at a time
 fuzz-table: ## print the executions of every fuzz target in FUZZTIME, fewest first
 	@mkdir -p $(OUT); FUZZTIME=$(FUZZTIME) FUZZJOBS=$(FUZZJOBS) FUZZWORKERS=$(FUZZWORKERS) .ci/fuzz >$(OUT)/fuzz.txt; \
 		status=$$?; sort -n $(OUT)/fuzz.txt; exit $$status
+
+race: ## run the race detector on the packages that start goroutines
+	@GO=$(GO) .ci/race
 
 hostile: build ## run every command on hostile files in a small address space
 	.ci/hostile

@@ -260,7 +260,7 @@ func TestLockstepGivesTheSameTrace(t *testing.T) {
 	if testing.Short() {
 		t.Skip("64 processes take seconds")
 	}
-	requests := testform.Of(0, 20, 1880) // of each: over 100,000 in the long form
+	requests := testform.Of(0, 10, 1880) // of each: over 100,000 in the long form
 	const clients, kills = 64, 10
 	dir := t.TempDir()
 	rng := rand.New(rand.NewPCG(6, 6))
