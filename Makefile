@@ -112,7 +112,7 @@ pass: ## write the generated pages, run the tests of the passes, and judge 1,000
 nightly: platforms test-long ## run what takes hours: every form of the tests, programs, mutants, fuzzing, real models
 	@$(MAKE) -s random N=200000 FIRST=$$(( $$(date +%s) / 86400 * 1000000 ))
 	@$(MAKE) -s mutants
-	@$(MAKE) -s race
+	@$(MAKE) -s race hostile
 	@$(MAKE) -s fuzz-smoke FUZZTIME=10m
 	@$(MAKE) -s corpus
 
