@@ -113,6 +113,7 @@ nightly: platforms test-long ## run what takes hours: every form of the tests, p
 	@$(MAKE) -s random N=200000 FIRST=$$(( $$(date +%s) / 86400 * 1000000 ))
 	@$(MAKE) -s mutants
 	@$(MAKE) -s race hostile
+	@ZINC_TESTS=long $(MAKE) -s browser-test
 	@$(MAKE) -s fuzz-smoke FUZZTIME=10m
 	@$(MAKE) -s corpus
 
