@@ -3,6 +3,7 @@ package passes
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/target"
@@ -308,13 +309,25 @@ func fuseEpilogue(s *State) error {
 }
 
 // placeReference places the operations of the reference that the engine accepts only in rewritten form: those whose
-// results it computes.
+// results it computes, and what is in blocks that have become operations of the function.
 func placeReference(s *State) {
 	if s.Reference == nil {
 		return
 	}
 	refused := map[string]*ir.Op{} // by result
+	blocks := map[string]bool{}    // results of operations that still have blocks
+	for _, op := range s.Func.Body.Ops {
+		if len(op.Blocks) == 0 {
+			continue
+		}
+		for _, v := range op.Results {
+			blocks[v.Name] = true
+		}
+	}
 	for _, op := range s.Reference.Body.Ops {
+		if len(op.Blocks) > 0 && !slices.ContainsFunc(op.Results, func(v *ir.Value) bool { return blocks[v.Name] }) {
+			s.placeBlocks(op)
+		}
 		for _, v := range op.Results {
 			if op.Place.Unit == ir.CPU {
 				refused[v.Name] = op
@@ -329,6 +342,16 @@ func placeReference(s *State) {
 			if of := refused[v.Name]; of != nil && of.Place.Unit == ir.CPU && op.Place.Unit == ir.Engine {
 				of.Place = ir.Place{Unit: ir.Engine, Rule: op.Place.Rule}
 			}
+		}
+	}
+}
+
+// placeBlocks places what is in the blocks of an operation, and in the blocks of that.
+func (s *State) placeBlocks(op *ir.Op) {
+	for _, b := range op.Blocks {
+		s.placeAlone(b.Ops)
+		for _, in := range b.Ops {
+			s.placeBlocks(in)
 		}
 	}
 }
@@ -356,8 +379,14 @@ func keepReference(s *State) error {
 		s.keepDecomposable()
 		return nil
 	}
-	f := ir.CloneFunc(s.Func, s.Func.Name)
-	for _, op := range f.Body.Ops {
+	s.Reference = ir.CloneFunc(s.Func, s.Func.Name)
+	s.placeAlone(s.Reference.Body.Ops)
+	return nil
+}
+
+// placeAlone places operations as the engine accepts each by itself.
+func (s *State) placeAlone(ops []*ir.Op) {
+	for _, op := range ops {
 		a, err := s.accept(op)
 		op.Place = ir.Place{Unit: ir.Engine, Rule: a.Rule}
 		if err != nil && !(op.Is(ir.OpBatchNorm) && op.Arg(ir.ParamX).Type.DType == ir.FP16) {
@@ -365,6 +394,4 @@ func keepReference(s *State) error {
 			op.Place = ir.Place{Unit: ir.CPU, Rule: a.Rule, Reason: err.Error()}
 		}
 	}
-	s.Reference = f
-	return nil
 }
