@@ -63,7 +63,7 @@ func Trial(n uint64, t *target.Table) (*irgen.Program, Settings) {
 	case 1:
 		s.Compile.Place = passes.PlaceAuto
 	}
-	if s.Numerics == numerics.ANEFixed && p.Top == 0 {
+	if s.Numerics.On(t.Arithmetic) == numerics.ANEFixed && p.Top == 0 {
 		s.Exact = false // the numbers are rounded once, and halves go another way
 	}
 	if p.Exact && p.Top > 0 {
