@@ -97,8 +97,8 @@ func (d *driver) descriptor() (*e5.Program, error) {
 		},
 	}
 	for _, kv := range d.units[0].state.Program.BuildInfo {
-		if strings.HasSuffix(kv.Key, "component-MIL") {
-			out.BuildInfo = append(out.BuildInfo, e5.KV{Key: "component-MIL", Value: kv.Value})
+		if strings.HasSuffix(kv.Key, e5.KeyMIL) {
+			out.BuildInfo = append(out.BuildInfo, e5.KV{Key: e5.KeyMIL, Value: kv.Value})
 		}
 	}
 	for _, u := range d.units {

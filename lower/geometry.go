@@ -242,7 +242,7 @@ func rowPad(d *draft, ch, row, height int64) int64 {
 		return 2 * d.t.L2Granule
 	case (d.t.PadsByUnit || d.does(td.NEMultiply) && d.shift.min == d.shift.max) &&
 		!d.shift.small && d.shift.max > 1 && d.window.sx == 1:
-		// The columns of a unit, and one granule: rows of a unit are on different banks. On h13 only those of a long
+		// The columns of a unit, and one granule: rows of a unit are on different banks. On h13 only rows of a long
 		// sum, whose units have one shift (case conv_probe_k3_c64_n64_s32_st1_g1_bias1_same).
 		return d.t.WorkUnit>>d.shift.max*elemBytes + d.t.L2Granule
 	}

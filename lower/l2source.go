@@ -133,9 +133,8 @@ func residual(a, b *draft) bool {
 func sameWindow(first, u *use) bool {
 	a, b, x, y := first.d, u.d, first.o, u.o
 	in, also := a.src[0].ext, b.src[0].ext
-	// A task that would fetch rows in pieces, unless it is such a pass, reads them whole only if each channel has
-	// a single one. That has the first task's layout, and a pass keeps it whole; from row to row the engines would have
-	// to agree on a stride.
+	// A task that fetches its rows in pieces can read what another task keeps only if each channel has a single row,
+	// since the two lay out several rows at different distances. passesRows is the exception: it reads whole rows.
 	single := in[axH] == 1 && in[axD] == 1
 	if y.inPieces() && !single && !b.passesRows() {
 		return false

@@ -291,6 +291,7 @@ type transposeKey struct {
 	rows, cols, row int64
 }
 
+// keyOf returns the key of rows [M, K].
 func keyOf(x *view) transposeKey {
 	return transposeKey{buf: x.buf, off: x.off, rows: x.dims[0], cols: x.dims[1], row: x.stride[0]}
 }

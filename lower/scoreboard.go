@@ -41,7 +41,7 @@ var hazards = []hazard{
 	(*scoreboard).fetchesAfterPlanar,
 	(*scoreboard).fetchesForPlanar,
 	(*scoreboard).readsKernel,
-	(*scoreboard).writesOverPlanarSource,
+	(*scoreboard).writesOverPlanar,
 }
 
 const readHazards = 3
@@ -278,10 +278,10 @@ func (b *scoreboard) readsKernel(t *issued) (source, result int) {
 	return 0, aliasPlanarRes
 }
 
-// writesOverPlanarSource is about a result in the place of a planar source (case select_rrb_1x64x1x1), or in that of a
+// writesOverPlanar is about a result in the place of a planar source (case select_rrb_1x64x1x1), or of a
 // planar result on its way out (case chain_attn_s128_dh96), unless the task waits for the whole of the planar one
 // (case norm_softmax_a3_1x128x1x1).
-func (b *scoreboard) writesOverPlanarSource(t *issued) (source, result int) {
+func (b *scoreboard) writesOverPlanar(t *issued) (source, result int) {
 	p := &b.planar
 	if t.fetches || t.foot.planar || t.overlaps || p.draft == nil || p.read || t.source&aliasPlanarRes != 0 {
 		return 0, 0

@@ -77,8 +77,8 @@ func TestHazards(t *testing.T) {
 		{"fetchesForPlanar", product(reader), none, fetches(second(planarFetcher)), aliasConvSrc, 0},
 		{"readsKernel", none, stages, multiplies(target.H14), 0, aliasPlanarRes},
 		{"readsKernel", none, stages, multiplies(target.H13), 0, 0},
-		{"writesOverPlanarSource", none, planar(reader), second(writer), 0, aliasPlanarSrc},
-		{"writesOverPlanarSource", none, planar(reader), awaits(second(writer), aliasPlanarRes), 0, 0},
+		{"writesOverPlanar", none, planar(reader), second(writer), 0, aliasPlanarSrc},
+		{"writesOverPlanar", none, planar(reader), awaits(second(writer), aliasPlanarRes), 0, 0},
 	} {
 		b := &scoreboard{schedule: &schedule{}, neural: c.neural, planar: c.planar}
 		if source, result := rows[c.hazard](b, &c.task); source != c.source || result != c.result {

@@ -40,6 +40,7 @@ const (
 	KeyBuiltForProfiling = "built-for-profiling"
 	KeyOnDevice          = "on-device-compilation"
 	KeyTarget            = "target"
+	KeyMIL               = "component-MIL" // version of the text's dialect
 )
 
 // Section is a section that is kept unchanged.

@@ -95,7 +95,7 @@ func (m *Machine) Configuration(inputs map[string]interp.Tensor) string {
 }
 
 // liveIn returns the type of shapes that differ in one dimension by a constant step, with its start, stop and step, as
-// in tensor<fp16, [1, 8..64:8]>, or "" if the sorted types are no such range.
+// in tensor<fp16, [1, 8..64:8]>, or "" if the sorted types are not such a range.
 func liveIn(types []ir.Type) string {
 	if len(types) < 3 {
 		return ""

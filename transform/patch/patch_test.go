@@ -236,7 +236,7 @@ func before(
 }
 
 // TestPatchedPairsOfLaterTargets checks that pairs of later targets are patched like pairs of h13, or refused with a
-// reason: h15 and later have tasks for products alone.
+// reason: on h15 and later zinc writes only the tasks of products.
 func TestPatchedPairsOfLaterTargets(t *testing.T) {
 	for _, on := range []*target.Table{target.H14, target.H15, target.H16, target.H17, target.H18} {
 		patched := 0

@@ -24,27 +24,31 @@ const source = fetch("worker.js").then((r) => r.blob()).then((b) => URL.createOb
 
 // serve runs a command that serves, until the signal ends it, and returns a function like fetch that it answers.
 export async function serve(program, args, files, { said, signal }) {
-  const worker = new Worker(await source), waiting = new Map();
-  signal.addEventListener("abort", () => worker.terminate());
-  worker.postMessage({ module: await program, args, files });
-  await new Promise((done, fail) => {
-    signal.addEventListener("abort", () => fail(signal.reason));
-    worker.onerror = (e) => fail(new Error(e.message));
-    worker.onmessage = async ({ data }) => {
-      if (data.said !== undefined) said(data.said);
-      else if (data.serves) done();
-      else if (data.id === undefined) fail(new Error((await data.err.text()).trim()));
-      else waiting.get(data.id)(new Response(data.body, { status: data.status }));
-    };
+  const worker = new Worker(await source), waiting = new Map(); // by number of the request
+  const start = Promise.withResolvers(), end = Promise.withResolvers();
+  signal.addEventListener("abort", () => {
+    worker.terminate();
+    end.reject(signal.reason);
   });
+  worker.onerror = (e) => end.reject(new Error(e.message));
+  worker.onmessage = async ({ data }) => {
+    if (data.said !== undefined) said(data.said);
+    else if (data.serves) start.resolve();
+    else if (data.id === undefined) end.reject(new Error((await data.err.text()).trim() || "zinc has ended"));
+    else {
+      waiting.get(data.id)(new Response(data.body, { status: data.status }));
+      waiting.delete(data.id);
+    }
+  };
+  worker.postMessage({ module: await program, args, files });
+  await Promise.race([start.promise, end.promise]);
   let last = 0;
-  return (path, { method = "GET", body = "", headers = {}, signal: own } = {}) =>
-    new Promise((answer, fail) => {
-      own?.addEventListener("abort", () => fail(own.reason)); // the answer comes all the same, and is dropped
-      const id = ++last;
-      waiting.set(id, (response) => answer(response) ?? waiting.delete(id));
-      worker.postMessage({ id, method, path: `/${path}`, body, job: headers["X-Zinc-Job"] || "" });
-    });
+  return (path, { method = "GET", body = "", headers = {}, signal: own } = {}) => {
+    const id = ++last, stopped = Promise.withResolvers(), answer = new Promise((f) => waiting.set(id, f));
+    own?.addEventListener("abort", () => stopped.reject(own.reason)); // the answer comes all the same, and is dropped
+    worker.postMessage({ id, method, path: `/${path}`, body, job: headers["X-Zinc-Job"] || "" });
+    return Promise.race([answer, end.promise, stopped.promise]);
+  };
 }
 
 // run runs a command on files and returns {status, out, err, files}; said gets what it says meanwhile. Aborting the

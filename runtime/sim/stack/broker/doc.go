@@ -25,7 +25,7 @@
 // Modelled rather than known are everything that chapter 27 names without numbers (how far a queue depth is reduced,
 // the byte budgets, the tier of a caller of each key, the slots that the trust-cache key reserves) and the numbers of
 // the classes above user-interactive. Their rows and constants say so. On a machine the kernel vouches for a caller;
-// here [Attest] does. The queue index of a class is that of its priority, which the driver passes on. The driver
+// here [Attest] does. The queue index of a class is the index of its priority, which the driver passes on. The driver
 // accepts only whole containers, so an adapter is a separate program, in which the broker replaces only the
 // coefficients that differ ([Adapt]).
 package broker

@@ -22,7 +22,7 @@ type BankRow struct {
 	Name  string
 	Role  string
 	// Index is the device-tree reg index of the aperture: a base and three successive offsets (the base is modelled).
-	// Those of ANEHAL are per family, and the driver knows them.
+	// The driver has the indices of ANEHAL, by family.
 	Index int
 	Size  uint32 // bytes, modelled
 }

@@ -22,7 +22,7 @@ type registers struct {
 const (
 	CountTasks       = iota // tasks of the engine
 	CountNanoseconds        // of them
-	CountDMA                // tasks whose time is that of DMA
+	CountDMA                // tasks that DMA limits
 	NumCounters      = iota
 )
 

@@ -23,7 +23,7 @@ const (
 )
 
 // Services is a front end: it packs the structs of the control client's selectors, or of the direct-path client's, and
-// calls them. That for administration calls the methods of table 27.5 instead of requests. Its methods may be called
+// calls them. ANEHWDevice calls the methods of table 27.5 instead of requests. Its methods may be called
 // from several goroutines; errors are *Error.
 type Services struct {
 	d      *Device
