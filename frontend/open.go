@@ -34,6 +34,9 @@ type Options struct {
 	AssumeWeights bool
 	// KeepTree keeps the syntax tree of a MIL text in Model.Tree.
 	KeepTree bool
+	// KeepClasses keeps the outputs of a classifier: the class and the probability of each. Otherwise the program has
+	// the tensor of the probabilities instead.
+	KeepClasses bool
 	// Stdin reads the path regularfile.Stdin; nil if that is the name of a file.
 	Stdin *regularfile.Input
 }
@@ -197,6 +200,7 @@ func fromTree(tree *mil.Program, list *diag.List, o *Options, open func() (*blob
 		Partial: list.HasErrors(),
 		Assume:  o.AssumeWeights,
 		Keep:    o.KeepTree,
+		Classes: o.KeepClasses,
 		Missing: &missing,
 	})
 	list.Merge(more)

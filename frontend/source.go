@@ -183,7 +183,7 @@ func compiledSource(path string, opts *Options) (*Source, error) {
 
 // textSource reads a text, and describes its inputs and outputs by the metadata beside it or by their types.
 func textSource(path string, opts Options) (*Source, error) {
-	opts.KeepTree, opts.AssumeWeights = true, true // no value is read
+	opts.KeepTree, opts.KeepClasses, opts.AssumeWeights = true, true, true // no value is read
 	m, err := Open(path, opts)
 	if err != nil {
 		return nil, err

@@ -2,6 +2,7 @@ package metadata
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"path/filepath"
@@ -45,6 +46,7 @@ type compiledFeature struct {
 	Description string `json:"shortDescription"`
 	Type        string `json:"type"`
 	Elem        string `json:"dataType"`
+	Key         string `json:"keyType"`
 	Colours     string `json:"colorspace"`
 	Optional    string `json:"isOptional"`
 	Shape       string `json:"shape"`
@@ -130,7 +132,7 @@ func (c *compiledFeature) feature() (Feature, error) {
 		f.Elem = e
 	}
 	if f.Elem == "" {
-		f.Elem = strings.ToUpper(c.Colours)
+		f.Elem = cmp.Or(kinds[c.Key], c.Key, strings.ToUpper(c.Colours))
 	}
 	if err := list(c.Shape, &f.Shape, "shape"); err != nil {
 		return f, err

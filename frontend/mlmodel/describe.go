@@ -51,7 +51,15 @@ func Describe(p *ir.Program, tree *mil.Program) (*metadata.Model, *diag.List) {
 		}
 		for j, v := range f.Body.Outputs {
 			r := &text.Body.Outputs[j]
-			out.Outputs = append(out.Outputs, describe("output", r.Name, r.NamePos, v))
+			x, ok := class(v)
+			if x.Name = r.Name; !ok {
+				x = describe("output", r.Name, r.NamePos, v)
+			} else if x.Kind == "dictionary" {
+				out.Probabilities = r.Name
+			} else {
+				out.Predicted = r.Name
+			}
+			out.Outputs = append(out.Outputs, x)
 		}
 		m.Functions = append(m.Functions, out)
 	}
@@ -62,6 +70,18 @@ func Describe(p *ir.Program, tree *mil.Program) (*metadata.Model, *diag.List) {
 		m.Default = ""
 	}
 	return m, list
+}
+
+// class describes a result of classify: the class, or the probability of each by class.
+func class(v *ir.Value) (x metadata.Feature, ok bool) {
+	if v.Def == nil || !v.Def.Is(ir.OpClassify) {
+		return x, false
+	}
+	label := v.Def.Results[0]
+	if v == label {
+		return metadata.Feature{Kind: label.Type.DType.String()}, true
+	}
+	return metadata.Feature{Kind: "dictionary", Elem: label.Type.DType.String()}, true
 }
 
 // port describes an input, output or state without what is flexible in it. fault says why that is not possible.

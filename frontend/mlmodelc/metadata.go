@@ -39,13 +39,17 @@ func Metadata(about *metadata.Model, ps []*mil.Program, name string) ([]byte, er
 	}
 	for i := range about.Functions {
 		f := &about.Functions[i]
-		if f.Predicted != "" {
-			return nil, fmt.Errorf("the model is a classifier or a regressor, which predicts %s; no compiled one is "+
-				"known, so only packages and texts of it are written", f.Predicted)
+		if f.Predicted != "" && f.Probabilities == "" {
+			return nil, fmt.Errorf("the model is a regressor, which predicts %s; no compiled one is known, so only "+
+				"packages and texts of it are written", f.Predicted)
 		}
 		for _, x := range slices.Concat(f.Inputs, f.Outputs, f.States) {
-			if x.Kind == "" {
+			switch x.Kind {
+			case "":
 				return nil, fmt.Errorf("feature %s of function %s has no type", x.Name, f.Name)
+			case "sequence":
+				return nil, fmt.Errorf("feature %s of function %s is a sequence; no compiled model with one is known",
+					x.Name, f.Name)
 			}
 		}
 	}
@@ -162,7 +166,20 @@ func feature(x *metadata.Feature) dictionary {
 	if x.Kind == "image" {
 		return image(x, flag)
 	}
-	kind := strings.ToUpper(x.Kind[:1]) + x.Kind[1:]
+	kind := title(x.Kind)
+	switch x.Kind {
+	case "dictionary":
+		key := title(x.Elem)
+		return dictionary{
+			{"type", kind}, {"name", x.Name}, {"isOptional", flag(x.Optional)}, {"keyType", key},
+			{"formattedType", kind + " (" + key + " → Double)"}, {"shortDescription", x.Description},
+		}
+	case "string", "int64", "double":
+		return dictionary{
+			{"type", kind}, {"name", x.Name}, {"isOptional", flag(x.Optional)}, {"formattedType", kind},
+			{"shortDescription", x.Description},
+		}
+	}
 	elem := elements[x.Elem]
 	formatted := kind + " (" + strings.TrimSuffix(elem+" "+times(x.Shape, strconv.FormatInt), " ") + ")"
 	var flexibility, ranges, shapes any
@@ -185,6 +202,9 @@ func feature(x *metadata.Feature) dictionary {
 		{"type", kind},
 	}
 }
+
+// title returns a kind of feature as metadata.json spells it.
+func title(kind string) string { return strings.ToUpper(kind[:1]) + kind[1:] }
 
 // image describes an image, whose shapes are [height, width].
 func image(x *metadata.Feature, flag func(bool) string) dictionary {

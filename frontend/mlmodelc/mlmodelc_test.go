@@ -147,10 +147,16 @@ func TestMetadataDescribesTheModel(t *testing.T) {
 	if err != nil || read.Functions[0].Inputs[0].Ranges[0][1] != 8 {
 		t.Errorf("read back: %+v, %v", read, err)
 	}
-	about.Functions[0].Predicted = "label"
+	outs := &about.Functions[0].Outputs
+	*outs = append(*outs, metadata.Feature{Name: "s", Kind: "sequence", Elem: "string"})
 	if _, err := Metadata(about, []*mil.Program{tree}, "m"); err == nil || !strings.Contains(err.Error(),
-		"predicts label") {
-		t.Errorf("a classifier: %v", err)
+		"feature s of function main is a sequence") {
+		t.Errorf("a sequence: %v", err)
+	}
+	about.Functions[0].Predicted = "price"
+	if _, err := Metadata(about, []*mil.Program{tree}, "m"); err == nil || !strings.Contains(err.Error(),
+		"predicts price") {
+		t.Errorf("a regressor: %v", err)
 	}
 	about.SpecificationVersion = 99
 	if _, err := Metadata(about, []*mil.Program{tree}, "m"); err == nil || !strings.Contains(err.Error(),

@@ -50,7 +50,7 @@ files are copied. A package that is written from a text describes its inputs and
 by their types, or by the metadata.json beside the text. A neural network is written as the
 ML program that computes the same, and a pipeline of ML programs as a compiled model. What a
 form cannot represent is refused: other pipelines and forms of models and, for .mlmodelc,
-classifiers and regressors.
+regressors.
 
 A compiled model names zinc in its buildInfo. --build-info sets other names, as in
 {"coremlc-version": "3500.32.1", "coremlc-component-MIL": "3500.14.1"}.`,

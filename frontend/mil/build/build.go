@@ -32,6 +32,8 @@ type Options struct {
 	Assume bool
 	// Keep leaves the statements in the tree. Otherwise their memory is given up as the program grows.
 	Keep bool
+	// Classes keeps classify where its results are outputs.
+	Classes bool
 	// Missing, if not nil, receives the weight files whose values were assumed.
 	Missing *[]*Missing
 }
@@ -143,7 +145,9 @@ func (b *builder) function(f *mil.Func) *ir.Func {
 	b.flexible(f, out)
 	if f.Body != nil {
 		b.body(f.Body, out.Body)
-		withoutClasses(out)
+		if !b.opts.Classes {
+			withoutClasses(out)
+		}
 	}
 	return out
 }

@@ -41,7 +41,7 @@ func (b *builder) stmt(s *mil.Stmt, out *ir.Block) {
 	if op == nil {
 		return
 	}
-	if op.Is(ir.OpClassify) && !op.fault {
+	if op.Is(ir.OpClassify) && !op.fault && !b.opts.Classes {
 		b.list.Warningf(b.src.OpSpan(s), codeOp, s.Op, "classify is left to the application: a pair has no port for "+
 			"texts and dictionaries; it gives %s, the probabilities of the classes", op.Arg(ir.ParamProbabilities).Name)
 	}
