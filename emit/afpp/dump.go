@@ -111,8 +111,10 @@ func DumpRecords(w io.Writer, i int, g *Program) error {
 func (g *Program) procedure(p *Procedure) *node.Node {
 	operations, bars := node.List("operations"), node.List("bars")
 	for _, o := range g.Operations[p.FirstOperation : p.FirstOperation+p.Operations] {
-		operations.Add(node.Row("", "operation {name}\tclass {class}\ttasks {first_task}{+tasks} to {-last}\n", o.Name,
-			o.Class, o.FirstTask, o.Tasks, o.FirstTask+o.Tasks-1))
+		operations.Add(node.Row("", "operation {name}\tclass {class} of {-classes} {class_name}\tmicro-operation "+
+			"{opcode} of {-opcodes} {opcode_name}\ttasks {first_task}{+tasks} to {-last}\n", o.Name, o.Class,
+			len(Classes)-1, Classes[o.Class], o.Micro, len(MicroOperations), MicroOperations[o.Micro], o.FirstTask,
+			o.Tasks, o.FirstTask+o.Tasks-1))
 	}
 	ports := func(key, word string, list []Port) *node.Node {
 		n := node.List(key)

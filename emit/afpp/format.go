@@ -39,7 +39,6 @@ const (
 	MaxPrograms = 144 // program slots of the firmware (chapters 29, 30)
 	// hardware register slots of a procedure (table 29.4); the 128 of chapter 30 are custom bars
 	MaxBars      = 32
-	NumClasses   = 79         // operation classes (table 23.13)
 	AddressLimit = 0xe0000000 // device addresses are below it: the 3.5 GiB aperture
 	PageSize     = 0x4000     // of the address translation
 	MaxName      = 255        // bytes (assigned)
@@ -69,7 +68,7 @@ const (
 //	kernel     coefficient bytes
 //	text       the record stream as lower/td has it: `ZTDR`, u16 1, u16 44, the
 //	           records; then the register images, as many as generic says tasks
-//	operation  u32 class, u32 first task, u32 tasks, name (assigned)
+//	operation  u16 class, u16 micro-operation, u32 first task, u32 tasks, name (assigned)
 //	procedure  u32 first operation, u32 operations, u32 inputs, u32 outputs, u32
 //	           bars, name; a port is u32 bar, name; a bar is u32 identifier, u32
 //	           usage, u64 address, u64 size (assigned); address 0 of an input or

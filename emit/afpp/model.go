@@ -61,7 +61,8 @@ func (t *Text) RegisterBase() (uint64, bool) {
 // Operation is a range of tasks that do one thing.
 type Operation struct {
 	Name      string
-	Class     uint32 // the operation mode of table 23.13, below [NumClasses]
+	Class     uint16 // the operation mode, in [Classes]
+	Micro     uint16 // in [MicroOperations]
 	FirstTask uint32
 	Tasks     uint32 // at least 1
 }

@@ -374,8 +374,11 @@ func (r *programReader) operations(c *cursor, count int) {
 	seen, next := names{}, 0
 	for i := 0; i < count && c.err == nil; i++ {
 		f := fmt.Sprintf("entry %d.", i)
-		o := Operation{Class: c.u32(f + "class")}
-		c.check(o.Class < NumClasses, f+"class", "no such operation class", int64(o.Class), NumClasses-1)
+		code := c.u32(f + "class")
+		o := Operation{Class: uint16(code), Micro: uint16(code >> 16)}
+		c.check(int(o.Class) < len(Classes), f+"class", "no such operation class", int64(o.Class), len(Classes)-1)
+		c.check(int(o.Micro) < len(MicroOperations), f+"micro-operation", "no such micro-operation", int64(o.Micro),
+			len(MicroOperations)-1)
 		o.FirstTask = c.u32(f + "first task")
 		c.check(int64(o.FirstTask) == int64(next), f+"first task", "an operation begins where the one before it ends",
 			int64(o.FirstTask), next)

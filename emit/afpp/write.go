@@ -244,7 +244,8 @@ func appendName(b []byte, s string) []byte {
 func operationBody(g *Program) (b []byte, count int, err error) {
 	le := binary.LittleEndian
 	for _, o := range g.Operations {
-		b = le.AppendUint32(le.AppendUint32(le.AppendUint32(b, o.Class), o.FirstTask), o.Tasks)
+		b = le.AppendUint16(le.AppendUint16(b, o.Class), o.Micro)
+		b = le.AppendUint32(le.AppendUint32(b, o.FirstTask), o.Tasks)
 		b = appendName(b, o.Name)
 	}
 	return b, len(g.Operations), nil

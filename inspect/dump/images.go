@@ -53,8 +53,13 @@ func (c *printer) images(path string, b []byte) error {
 }
 
 func (d *fileDump) imagesHeader() error {
+	groups := node.List("groups")
+	for _, g := range td.Groups {
+		groups.Add(node.Row("", "{name}\tstruct {struct:#x}\timage {image:#x}\t{registers} registers\tfrom {base:#x}\t"+
+			"{contents}\n", g.Name, g.Struct(), g.Image(), g.Words, g.Base, g.Doc))
+	}
 	return d.show(node.Row(PartHeaders, "register images of descriptor version {version}: {+image_size}{images} of "+
-		"{-size:#x} bytes\n", td.V10.Version, td.ImageSize, len(d.imageSet), td.ImageSize))
+		"{-size:#x} bytes\n", td.V10.Version, td.ImageSize, len(d.imageSet), td.ImageSize).Add(groups))
 }
 
 func (d *fileDump) rawImagesHeader() error {

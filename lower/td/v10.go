@@ -7,9 +7,9 @@ var V10 = &Codec{
 	Version: 10, Name: "ZinAneTdHw_v10", Blocks: append([]*Block{HeaderV10}, Groups...), layout: layoutV10,
 }
 
-// The groups of version 10. Words and register base are from table 23.4. The image bases are eight bytes below its
-// struct bases, which puts the first word of G1 where listing 23.3 has Win. HeaderV10 is the part of the image before
-// its first group.
+// The groups of version 10. Words and register base are from table 23.4, the places in the image from the aperture map
+// in the guide's appendix C; they put the first word of G1 where listing 23.3 has Win. HeaderV10 is the part of the
+// image before its first group.
 var (
 	HeaderV10 = &Block{
 		Name:  "Header",
@@ -27,6 +27,13 @@ var (
 
 // Groups are the seven register groups in the order of the image.
 var Groups = []*Block{G0, G1, G2, G3, G4, G5, G6}
+
+// structHead is the bytes of the descriptor's struct before its image: by that much the struct bases of table 23.4
+// exceed the image bases of appendix C.
+const structHead = 8
+
+// Struct returns the byte offset of a group of version 10 in the descriptor's struct.
+func (b *Block) Struct() int { return b.Image() + structHead }
 
 // ImageSize is the number of bytes of a version-10 image, up to the end of its last group.
 const ImageSize = 0x358 + 4*21

@@ -190,9 +190,9 @@ func (c *deviceCommand) newSend() *cobra.Command {
 that come with it, and what the firmware logs.
 Values are those of the body's fields, or the body's 32-bit words; size=, priority=,
 program=, process= and procedure= are fields of the header. channel=loop sends it on the
-execution loop's channel, wait=no does not wait for its end, and doorbell=no leaves it to
-the next command's doorbell. Commands separated by + go to the same device, one after the
-other, on which the model of --model is resident.
+execution loop's channel, with wire= as another of its identifiers; wait=no does not wait
+for its end, and doorbell=no leaves it to the next command's doorbell. Commands separated
+by + go to the same device, one after the other, on which the model of --model is resident.
 Without a command, it lists all commands with their identifiers, their subsystem and who
 serves them, and those of the execution loop's channel.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -422,6 +422,8 @@ func commandOf(args []string) (m stack.Command, err error) {
 		switch field {
 		case "size":
 			h.Size = uint32(v)
+		case "wire":
+			m.Wire = uint16(v)
 		case "priority":
 			h.Priority = uint32(v)
 		case "program":
@@ -431,7 +433,7 @@ func commandOf(args []string) (m stack.Command, err error) {
 		case "procedure":
 			h.ProcedureID = uint32(v)
 		default:
-			return m, usagef("%s: fields of the header are size, priority, program, process and procedure; the "+
+			return m, usagef("%s: fields of the header are size, priority, program, process, procedure and wire; the "+
 				"channel is loop, wait and doorbell are no", a)
 		}
 	}

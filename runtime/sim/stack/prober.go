@@ -215,8 +215,9 @@ type Command struct {
 	Header protocol.Header
 	// Values are for the body's fields, or for a body without known fields its 32-bit words.
 	Values []uint64
-	Post   bool // do not wait for its completion
-	Mute   bool // do not ring the doorbell either, which the next command does
+	Wire   uint16 // identifier on the execution loop's channel; 0: the command's
+	Post   bool   // do not wait for its completion
+	Mute   bool   // do not ring the doorbell either, which the next command does
 }
 
 // Send sends a command to the firmware, or to the driver if it serves the command, and returns the answer and the
@@ -242,7 +243,8 @@ func (p *Prober) Send(c Command) (string, error) {
 	words := []uint32{coprocessor.Numbering.Of(row), size, h.Priority, uint32(h.ProgramID), uint32(h.ProcessID),
 		h.ProcedureID}
 	if c.Channel == protocol.Loop {
-		words = []uint32{size, uint32(row.Wire), uint32(h.ProgramID), uint32(h.ProcessID), h.ProcedureID, h.Priority}
+		words = []uint32{size, uint32(cmp.Or(c.Wire, row.Wire)), uint32(h.ProgramID), uint32(h.ProcessID),
+			h.ProcedureID, h.Priority}
 	}
 	var msg []byte
 	for _, v := range words {

@@ -122,6 +122,10 @@ func (p *procedure) fill(src *afpp.Program, from *afpp.Procedure, tasks []*td.Ta
 		}
 		p.ops = append(p.ops, span{len(p.tasks), int(o.Tasks)})
 		for i := o.FirstTask; i < o.FirstTask+o.Tasks; i++ {
+			if t := tasks[i]; !t.On(td.TDSkip) && (t.Planar() != td.NotPlanar) != afpp.PlanarOperation(o.Micro) {
+				return fmt.Errorf("operation %q is %s, and its task %d is of the other engine", o.Name,
+					afpp.MicroOperations[o.Micro], i)
+			}
 			p.tasks = append(p.tasks, td.Placed{Task: tasks[i], Off: int(i) * td.ImageSize, Codec: codec})
 			e := cost.Estimate(tasks[i], on)
 			p.times, p.kinds = append(p.times, e.Time), append(p.kinds, e.Bound)

@@ -2,11 +2,15 @@ package coprocessor
 
 import (
 	"bytes"
+	"slices"
+	"strings"
 	"testing"
 
+	"github.com/zinc-compiler/zinc/emit/afpp"
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/firmware"
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/protocol"
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/translation"
+	"github.com/zinc-compiler/zinc/target"
 )
 
 // Table 30.6.
@@ -205,6 +209,32 @@ func TestWrongContainersAreRefused(t *testing.T) {
 	hd.ProcedureID = 99
 	if n := h.command("LOAD_AFPP", hd, addr, uint64(size)); n.status() != StatusTranslation {
 		t.Errorf("an unknown user: %+v", n)
+	}
+}
+
+// TestOperationsOfTheOtherEngineAreRefused loads a container in which the micro-operation of each operation is one of
+// the engine that its tasks are not of.
+func TestOperationsOfTheOtherEngineAreRefused(t *testing.T) {
+	h := ready(t, nil)
+	x := h.load(containerOf(t, adder), 0)
+	pkg, err := afpp.Read(bytes.Clone(x.l.Firmware()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range pkg.Programs[0].Operations {
+		o := &pkg.Programs[0].Operations[i]
+		name := "NEFUSED_CONV"
+		if !afpp.PlanarOperation(o.Micro) {
+			name = "PEFUSED_POOL"
+		}
+		o.Micro = uint16(slices.Index(afpp.MicroOperations, name))
+	}
+	b, err := afpp.Encode(pkg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := prepare(b, 0, target.H13); err == nil || !strings.Contains(err.Error(), "is of the other engine") {
+		t.Error(err)
 	}
 }
 

@@ -214,7 +214,7 @@ func TestCoefficientsAreStoredOnce(t *testing.T) {
 // in the table.
 // Table 23.13.
 func TestTasksBelongToOneOperation(t *testing.T) {
-	rows := map[uint32]string{1: "Conv", 2: "Pooling", 3: "Concat", 4: "ElementWise", 5: "ScaledElementWise",
+	rows := map[uint16]string{1: "Conv", 2: "Pooling", 3: "Concat", 4: "ElementWise", 5: "ScaledElementWise",
 		6: "Neuron", 8: "GOC", 24: "Softmax",
 		18: "MatrixMultiplication", 20: "Reduction", 60: "Linear", 68: "NEConv", 69: "NEMatMul", 70: "NEPool",
 		77: "SDPA", 78: "AllReduce"}
@@ -242,7 +242,7 @@ func TestTasksBelongToOneOperation(t *testing.T) {
 			t.Errorf("%d of %d tasks", next, len(tasks))
 		}
 	})
-	want := map[string]uint32{"conv.hwx": 68, "conv3.hwx": 68, "relu.hwx": 6, "sigmoid.hwx": 6, "sum.hwx": 4}
+	want := map[string]uint16{"conv.hwx": 68, "conv3.hwx": 68, "relu.hwx": 6, "sigmoid.hwx": 6, "sum.hwx": 4}
 	for name, b := range goldens(t) {
 		c := unit(t, translation.Config{}).Context(1)
 		if g := firmware(t, c, load(t, read(t, b), c)); g.Operations[0].Class != want[name] {

@@ -1,0 +1,38 @@
+package afpp
+
+import "strings"
+
+// Classes has the names of the operation classes by code: none, and the 79 of table 23.13, whose other members are in
+// the guide's appendix C.
+var Classes = strings.Fields(`
+	None Conv Pooling Concat ElementWise ScaledElementWise Neuron NeuronCustom GOC DynamicGOC
+	ConstMatrixMatrixMult Flatten Unflatten CrossCorrelation KernelRasterizer ArgMinMax GlobalArgMinMax InputView
+	MatrixMultiplication Broadcast Reduction Transpose Reshape Shape Softmax InstanceNormalization L2Normalization
+	MinMaxNormalization LayerNormalization LocalResponseNormalization CostVolume PixelShuffle PixelUnshuffle
+	FurthestPointSampling SpaceToBatch BatchToSpace SpaceToChannel ChannelToSpace RadiusSearch Gather
+	AffineTransform Resize ResizeAs Resample Padding Tile CropResize DynamicSlice PlaneReader PlaneWriter Sort
+	TopK NMS MatrixDecomposition Dropout RandomGenerator Alias CrossProduct Quant DeQuant Linear RingBufferWriter
+	RingBufferReader BatchNorm Phi Condition WaitForEvent SignalEvent NEConv NEMatMul NEPool NEBypass PEPool
+	PEElementWise PEGOC AllSlice AllGather SDPA AllReduce FunctionCall`)
+
+// MicroOperations has the names of the 126 micro-operations by opcode (appendix C). That of 0x3f is spelled as there.
+var MicroOperations = strings.Fields(`
+	CONV POOL SCALE_BIAS TERNARY_DYNAMIC_GOC ACTIVATION EW SCALED_EW CONCAT SPLIT COPY FLATTEN UNFLATTEN
+	CROSS_CORRELATION CROSS_PRODUCT KERNEL_RASTERIZER ARG_MIN_MAX GLOBAL_ARG_MIN_MAX MATRIX_MULT BROADCAST
+	FLATTEN_COMPOSITE UNFLATTEN_COMPOSITE FPS_WITH_RADIUS_COMPOSITE PIXEL_SHUFFLE_COMPOSITE
+	PIXEL_UNSHUFFLE_COMPOSITE CONV_COMPOSITE MATDECOMP_MATMULT_COMPOSITE CHANNEL_TO_SPACE_LARGE_FACTOR_COMPOSITE
+	LIVE_IN LIVEIN_PARAM CONST_IN LIVE_STATE LIVE_OUT REDUCTION ALIAS REINTERPRET_INNERMOST_DIMENSION
+	REINTERPRET_CAST RESHAPE VIEW TRANSPOSE SPACE_TO_BATCH BATCH_TO_SPACE SPACE_TO_CHANNEL CHANNEL_TO_SPACE
+	SOFTMAX INSTANCE_NORM L2_NORM MINMAX_NORM LAYER_NORM LRN COST_VOLUME PIXEL_SHUFFLE PIXEL_UNSHUFFLE
+	MATRIX_DECOMPOSITION FPS RS RESAMPLE GATHER TILE SLICE PAD RESIZE RESIZEAS CROP_RESIZE AFFINE_TRANFORM
+	PLANE_READER PLANE_WRITER SORT TOP_K RCAS INDEX NMS DROPOUT TYPE_CAST STOCHASTIC_ROUND RANDOM_GENERATOR LINEAR
+	RINGBUFFER_WRITER RINGBUFFER_READER CONDITION PHI BASICBLOCK_IN BASICBLOCK_OUT BATCHNORM WAIT_FOR_EVENT
+	SIGNAL_EVENT ALL_SLICE ALL_GATHER SCALED_DOT_PRODUCT_ATTENTION ALL_REDUCE PEFUSED_ELEMENTWISE
+	PEFUSED_SECUREFLUSH PEFUSED_POOL PEFUSED_GOC NEFUSED_CONV NEFUSED_KERNEL_RASTERIZER NEFUSED_CROSS_CORRELATION
+	NEFUSED_MATMUL NEFUSED_POOL NEFUSED_EW NEFUSED_DUAL_SOURCE_EW NEFUSED_BYPASS NEFUSED_RCAS TRANSPOSE_ENGINE_OP
+	TE_RESAMPLE TE_AFFINE_TRANSFORM TE_PAD TE_CROP_RESIZE TE_SLICE TE_GATHER TE_RESIZE TM_WAIT_FOR_EVENT
+	TM_SIGNAL_EVENT TM_BRANCH TM_FETCH TM_STORE TM_OPERATE TM_USER_SLOT_LOAD DMA_CONVERT QUANT DEQUANT SNE_COND
+	SNE_GOC CCDMA_CONST CCDMA_MEMORY SPILL_FILL_DUMMY INVALID`)
+
+// PlanarOperation reports whether the planar engine does a micro-operation, as its name says.
+func PlanarOperation(op uint16) bool { return strings.HasPrefix(MicroOperations[op], "PEFUSED_") }
