@@ -60,7 +60,8 @@ func TestClassifiersKeepTheirOutputs(t *testing.T) {
 		if f.Predicted != "label" || f.Probabilities != "probs" {
 			t.Errorf("the package predicts %q, %q", f.Predicted, f.Probabilities)
 		}
-		for from, outs := range map[string][]metadata.Feature{"package": f.Outputs, "json": about.Functions[0].Outputs} {
+		both := map[string][]metadata.Feature{"package": f.Outputs, "json": about.Functions[0].Outputs}
+		for from, outs := range both {
 			var kinds []string
 			for _, x := range outs {
 				kinds = append(kinds, x.Name+": "+x.Type())
