@@ -29,29 +29,62 @@ func convertPrecision(s *State) error {
 			takeResult(same, op.Results[0])
 			op = same
 		}
-		n, ok := s.inFP16(r, op, fp16)
-		if !ok {
-			r.keep(op)
-			return nil
+		parts, err := s.unrounded(op)
+		for _, op := range parts {
+			err = errors.Join(err, s.convertOp(r, op, fp16))
 		}
-		r.keep(n)
-		for i, old := range op.Results {
-			if keepsType(old) {
-				n.Results[i] = old
-				old.Def = n
-				continue
-			}
-			back, err := s.makeOp(op, ir.OpCast, arg(ir.ParamX, n.Results[i]),
-				arg(ir.ParamDType, s.constant(ir.ConstString("fp32"), op.Pos)))
-			if err != nil {
-				return err
-			}
-			takeResult(back, old)
-			r.keep(back)
-			fp16[old] = n.Results[i]
-		}
-		return nil
+		return err
 	})
+}
+
+// unrounded returns a batch norm of fp32 as its factor and addend, which fp16 then rounds, if fp16 holds them. A
+// variance can be too small for fp16, and the factor, which divides by its root, is not. Other operations are returned
+// alone.
+func (s *State) unrounded(op *ir.Op) ([]*ir.Op, error) {
+	if !op.Is(ir.OpBatchNorm) || op.Results[0].Type.DType != ir.FP32 {
+		return []*ir.Op{op}, nil
+	}
+	r := &rewriter{s: s}
+	v, err := splitBatchNorm(s, r, op)
+	if v == nil || err != nil {
+		return []*ir.Op{op}, err
+	}
+	for _, part := range r.out {
+		h := rounded(part.Arg(ir.ParamY).Const)
+		for i := range h.Elems() {
+			if f := h.Float(i); f-f != 0 {
+				return []*ir.Op{op}, nil
+			}
+		}
+	}
+	takeResult(v.Def, op.Results[0])
+	return r.out, nil
+}
+
+// convertOp keeps an operation, in fp16 between casts if the engine accepts that.
+func (s *State) convertOp(r *rewriter, op *ir.Op, fp16 map[*ir.Value]*ir.Value) error {
+	n, ok := s.inFP16(r, op, fp16)
+	if !ok {
+		r.keep(op)
+		return nil
+	}
+	r.keep(n)
+	for i, old := range op.Results {
+		if keepsType(old) {
+			n.Results[i] = old
+			old.Def = n
+			continue
+		}
+		back, err := s.makeOp(op, ir.OpCast, arg(ir.ParamX, n.Results[i]),
+			arg(ir.ParamDType, s.constant(ir.ConstString("fp32"), op.Pos)))
+		if err != nil {
+			return err
+		}
+		takeResult(back, old)
+		r.keep(back)
+		fp16[old] = n.Results[i]
+	}
+	return nil
 }
 
 // keepsType reports whether a result of an operation on fp32 keeps its type in fp16 precision: the truth of a
