@@ -34,6 +34,8 @@ SHARED    ?= $(or $(ZINC_SHARED),../shared)
 PLATFORMS ?= linux/amd64 linux/arm64 linux/386 linux/arm darwin/amd64 darwin/arm64 windows/amd64 windows/arm64 js/wasm
 # A Python with numpy; python-test also takes pytest, and mypy where it is there.
 PYTHON    ?= $(shell for p in python3 /usr/bin/python3; do $$p -c 'import numpy' 2>/dev/null && echo $$p && exit; done)
+# Platforms that a release is built for at a time.
+RELEASEJOBS ?= 2
 # Test images that `make demo` shows.
 DIGITS    ?= 2 5 8
 
@@ -44,7 +46,7 @@ EXAMPLE     := examples/digits
 
 .PHONY: help build man test test-short test-long platforms conformance conformance-engine corpus random nightly
 .PHONY: scaling exhaustive fact-mutants code-mutants mutants operation pass bench performance
-.PHONY: web browser-test picture demo wheel python-test release-files snapshot
+.PHONY: web browser-test picture demo wheel python-test release-files snapshot image
 .PHONY: lint style literals gofmt vet staticcheck fuzz-smoke fuzz-table race hostile ci clean
 
 help: ## list the targets
@@ -180,13 +182,32 @@ release-files: build ## write the completions and the manual pages that a releas
 	@bin/zinc completion powershell >bin/completions/zinc.ps1
 	@bin/zinc man bin/man1
 
-snapshot: ## build the release of this commit to dist/release; the image only where a Docker engine runs
+snapshot: ## build the release of this commit to dist/release, with its image where buildah is installed
 	@GOBIN='$(CURDIR)/bin/tools' $(GO) install -trimpath $(CYCLONEDX)
-	@docker info >/dev/null 2>&1 || echo "snapshot: no Docker engine, so no image is built"
 	PATH="$(CURDIR)/bin/tools:$$PATH" \
 		ZINC_VERSION="$$(sed -n 's/^const Version = "\(.*\)"/\1/p' compile/compile.go)" \
-		$(GO) run $(GORELEASER) release --snapshot --clean --parallelism 2 \
-		$$(docker info >/dev/null 2>&1 || echo --skip=docker)
+		$(GO) run $(GORELEASER) release --snapshot --clean --skip=docker --parallelism $(RELEASEJOBS)
+	@$(MAKE) -s image
+
+# The image that a release publishes, from the same Dockerfile. buildah needs no daemon, and nothing runs in the image.
+BUILDAH = buildah --root '$(CURDIR)/$(OUT)/image/root' --runroot '$(CURDIR)/$(OUT)/image/run' --storage-driver vfs
+image: ## write the image of dist/release beside it, for both platforms in one OCI archive
+	@if ! command -v buildah >/dev/null; then \
+		echo "image: skipped, there is no buildah"; \
+	else \
+		set -e; rm -rf $(OUT)/image $(OUT)/release/zinc_image.tar; \
+		for arch in amd64 arm64; do \
+			mkdir -p $(OUT)/image/linux/$$arch; \
+			cp $(OUT)/release/zinc_linux_$${arch}_*/zinc $(OUT)/image/linux/$$arch/; \
+		done; \
+		at=$$(git log -1 --format=%ct); \
+		$(BUILDAH) bud --quiet --isolation chroot --platform linux/amd64,linux/arm64 --timestamp $$at --manifest zinc \
+			-f Dockerfile $(OUT)/image >/dev/null; \
+		$(BUILDAH) manifest push --quiet --all zinc oci:$(OUT)/image/oci >/dev/null; \
+		tar -C $(OUT)/image/oci --sort=name --mtime=@$$at --owner=0 --group=0 --numeric-owner \
+			-cf $(OUT)/release/zinc_image.tar .; \
+		rm -rf $(OUT)/image; sha256sum $(OUT)/release/zinc_image.tar; \
+	fi
 
 MODEL ?= $(EXAMPLE)/digits.mlmodelc
 CHROMIUM ?= chromium
