@@ -43,6 +43,8 @@ type Options struct {
 	InputName string // base name of the source, for the build information
 	// Memory, if not nil, is what earlier compilations of the same model have found out.
 	Memory *Memory
+	// OperationSymbols names the operation of each task in the symbol table of the container.
+	OperationSymbols bool
 	// Provenance records what every part of the pair came from, for Sink.Database.
 	Provenance bool
 	// Until names the last pass to run, for Sink.Snapshot.

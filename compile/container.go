@@ -51,6 +51,9 @@ func (w *taskWriter) add(t *td.Task, relocs []int, follow int) error {
 	}
 	w.entry.Tasks++
 	w.d.prov.task(t, off, follow)
+	if w.d.o.OperationSymbols {
+		w.d.image.Operations = append(w.d.image.Operations, hwx.Operation{Name: workOf(t), Offset: uint64(off)})
+	}
 	if w.see != nil {
 		if err := w.see(t, relocs, follow); err != nil {
 			return err
@@ -69,6 +72,18 @@ func (w *taskWriter) add(t *td.Task, relocs []int, follow int) error {
 	return nil
 }
 
+// workOf returns what chapter 23 calls the two tasks of its linear layer: a copy into another layout, and a product with
+// the kernel. Other tasks are named by the rule that lowered them.
+func workOf(t *td.Task) string {
+	switch {
+	case t.NeuralOp() == td.NEPass && !t.On(td.Nonlinear):
+		return "layout-convert"
+	case t.Multiplies() && t.Get(td.Kw) <= 1 && t.Get(td.Kh) <= 1:
+		return "matrix-multiply"
+	}
+	return ""
+}
+
 // end adds the procedure to the image.
 func (w *taskWriter) end(p *lower.Procedure) (err error) {
 	d := w.d
@@ -76,6 +91,15 @@ func (w *taskWriter) end(p *lower.Procedure) (err error) {
 		return fmt.Errorf("procedure %s: %w", p.Name, err)
 	}
 	d.image.Procedures = append(d.image.Procedures, w.entry)
+	if d.o.OperationSymbols {
+		of := d.image.Operations[len(d.image.Operations)-len(p.Infos):]
+		for i, info := range p.Infos {
+			of[i].Name = cmp.Or(of[i].Name, info.Rule)
+			if info.Op != nil && len(info.Op.Results) > 0 {
+				of[i].Name = info.Op.Results[0].Name + ":" + of[i].Name
+			}
+		}
+	}
 	d.surfaces(&d.image.Procedures[len(d.image.Procedures)-1], p)
 	return nil
 }
@@ -234,6 +258,9 @@ func (d *driver) banner() []string {
 	}
 	if d.o.FullTD {
 		lines = append(lines, "\t--td-form=full")
+	}
+	if d.o.OperationSymbols {
+		lines = append(lines, "\t--operation-symbols")
 	}
 	return append(lines, "\t-i "+d.o.InputName)
 }

@@ -38,6 +38,7 @@ type Options struct {
 	Place              string
 	Shapes             []map[string][]int64 // of inputs, by configuration
 	OneSection, FullTD bool
+	OperationSymbols   bool `json:",omitempty"`
 }
 
 // ErrUnknownFiles reports that NewKey cannot list the files of a model, so that there is no key for it.

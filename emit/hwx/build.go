@@ -33,6 +33,7 @@ type builder struct {
 	number   map[string]int
 	addrs    *Addresses
 	text     *Section
+	texts    int        // number of text
 	consts   []*Section // in sequence in addresses
 	first    int        // number of consts[0]
 	total    uint64     // bytes of the constants
@@ -153,6 +154,7 @@ func (b *builder) code() {
 		flags = 0
 		b.text.Flags |= SectReloc
 	}
+	b.texts = b.sections + 1
 	if !img.Split {
 		c := &Section{
 			Name:  MakeName(SectConst),
@@ -422,7 +424,7 @@ func (s *Surface) span() (n uint64, ok bool) {
 	return n, true
 }
 
-// symbols lists kernel tiles, ports, element types and shapes.
+// symbols lists kernel tiles, ports, operations, element types and shapes.
 func (b *builder) symbols() (l []Symbol) {
 	add := func(name string, sect int, desc uint16, value uint64) {
 		s := Symbol{Name: name, Type: SymSection, Sect: uint8(sect), Desc: desc, Value: value}
@@ -440,6 +442,9 @@ func (b *builder) symbols() (l []Symbol) {
 	}
 	for _, s := range b.img.Surfaces {
 		add(s.Name, b.number[s.Name], windows[s.Binding].desc, b.addrs.Surfaces[s.Name])
+	}
+	for _, o := range b.img.Operations {
+		add(o.Name, b.texts, 0, b.addrs.Text+o.Offset)
 	}
 	last := catalogs[b.img.Layout]
 	l = append(l, typeSymbols(last)...)

@@ -40,6 +40,8 @@ type Image struct {
 	Procedures []Entry
 	// Kernels are the tiles named in the symbol table, in this order.
 	Kernels []Kernel
+	// Operations are symbols of tasks, which name what they compute; none in recorded containers.
+	Operations []Operation
 	// Banner is the build banner, one line per element, without line ends.
 	Banner []string
 	// MaxKernelSection is the maximum size in bytes of one kernel section, a multiple of Page; 0 means the constant
@@ -96,6 +98,12 @@ type Kernel struct {
 	Name   string // K<SHA-256 in hex>_ne_<lane>
 	Offset uint64 // byte offset in the constants, or their end for an unused lane
 	Live   bool   // false for an unused lane
+}
+
+// Operation names the operation of a task.
+type Operation struct {
+	Name   string
+	Offset uint64 // of the task, in Text
 }
 
 // Addresses are the engine addresses that Build assigned.

@@ -153,7 +153,7 @@ func (s *Side) settings() []attribute {
 // chosen lists the flags that determine the bytes of a pair, except the target; a default is "". The shapes are in the
 // order of the inputs' names.
 func chosen(o *compile.Options) (flags []attribute, shapes []string) {
-	precision, place, split, form := "", "", "", ""
+	precision, place, split, form, symbols := "", "", "", "", ""
 	if o.Place != passes.PlaceAuto { // the default of the flag
 		place = o.Place
 	}
@@ -166,6 +166,9 @@ func chosen(o *compile.Options) (flags []attribute, shapes []string) {
 	if o.FullTD {
 		form = "full"
 	}
+	if o.OperationSymbols {
+		symbols = "true"
+	}
 	for _, set := range o.Shapes {
 		for _, n := range slices.Sorted(maps.Keys(set)) {
 			d := make([]string, len(set[n]))
@@ -176,7 +179,7 @@ func chosen(o *compile.Options) (flags []attribute, shapes []string) {
 		}
 	}
 	return []attribute{{"precision", precision}, {"place", place}, {"split-kernel-section", split}, {"td-form", form},
-			{"func", o.Func}},
+			{"operation-symbols", symbols}, {"func", o.Func}},
 		shapes
 }
 

@@ -36,7 +36,8 @@ type containerState struct {
 	told    map[*hwx.Program]bool // faults of its chain were printed
 	owner   map[int]*hwx.Program  // the relocations of the task at an offset of the task section
 	text    hwx.Text
-	textOff int64 // of __TEXT,__text in the file
+	textOff int64             // of __TEXT,__text in the file
+	symbols map[uint64]string // of tasks, by offset in __TEXT,__text
 }
 
 func (c *printer) container(path string, b []byte) error {
@@ -59,7 +60,12 @@ func (c *printer) container(path string, b []byte) error {
 		}
 		s.text = f.Text()
 		if t := f.Section(hwx.SegText, hwx.SectText); t != nil {
-			s.textOff = int64(t.Offset)
+			s.textOff, s.symbols = int64(t.Offset), map[uint64]string{}
+			for _, y := range f.Symbols() {
+				if y.Type == hwx.SymSection && y.Value >= t.Addr && y.Value-t.Addr < t.Size {
+					s.symbols[y.Value-t.Addr] = y.Name
+				}
+			}
 		}
 		return true
 	})

@@ -177,9 +177,13 @@ func (d *fileDump) undecodedText(note string) error {
 
 // task prints one task: a line, and the fields if requested.
 func (d *fileDump) task(i int, t td.Placed, at int64) error {
-	s := t.Summary()
+	s, symbol := t.Summary(), ""
 	n := node.Row("", "task {index} at {offset:#x}{+file_offset}, {words} words: {-summary}{+engine}{+operation}"+
 		"{+shape}{+buffers}\n", i, t.Off, at, t.Words(), s, s.Engine, s.Operation, s.Shape, s.Buffers)
+	if d.hwx != nil {
+		symbol = d.hwx.symbols[uint64(t.Off)]
+	}
+	n.AddIf(symbol != "", node.Row("", "  symbol {symbol:q}\n", symbol))
 	fields := d.All || d.has(PartFields)
 	if fields && d.j != nil {
 		if values := t.Codec.Values(t.Task); len(values) > 0 {

@@ -148,7 +148,7 @@ func (c *compileFlags) slot(ctx context.Context, e *env, path string) (*slot, er
 	}
 	o := pair.Options{
 		Target: c.target, Precision: c.precision, Func: c.function, InputName: filepath.Base(path), Shapes: shapes,
-		Place: c.place, OneSection: !c.split, FullTD: c.tdForm == "full",
+		Place: c.place, OneSection: !c.split, FullTD: c.tdForm == "full", OperationSymbols: c.symbols,
 	}
 	s := &slot{store: store, remote: remote, all: c.cache.verify}
 	sum := pair.HashFile

@@ -128,7 +128,7 @@ which is compiled with the same flags.`,
 	f := cmd.Flags()
 	c.model(f)
 	f.Lookup("target").Usage = targetsUsage()
-	for _, name := range []string{"split-kernel-section", "td-form", "workers"} {
+	for _, name := range []string{"split-kernel-section", "td-form", "operation-symbols", "workers"} {
 		f.MarkHidden(name) // nothing is packed
 	}
 	f.BoolVar(&c.all, "all", false, "print every operation and every dispatch")

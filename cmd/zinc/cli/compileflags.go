@@ -34,6 +34,7 @@ type compileFlags struct {
 	split        bool
 	textFirst    bool // as the oldest containers, for --emit=anec
 	tdForm       string
+	symbols      bool
 	function     string
 	shapes       []string
 	weights      string
@@ -80,6 +81,8 @@ func (c *compileFlags) form(f *pflag.FlagSet) {
 		"target's containers have them")
 	f.Var(newChoice(&c.tdForm, "sparse", "full"), "td-form", "records of a task: sparse, as current compilers write "+
 		"them, or full, as old ones did")
+	f.BoolVar(&c.symbols, "operation-symbols", false, "name the operation of each task in the symbol table, which dump "+
+		"shows")
 	f.StringVar(&c.function, "func", "", "`FUNCTION` to compile (default all, into one pair)")
 	f.StringArrayVar(&c.shapes, "shape", nil,
 		"`NAME=1x3x224x224`: shape of an input instead of its default; 1x8..64:8 for 8, 16 and so on to 64. Several "+
@@ -142,7 +145,7 @@ func (c *compileFlags) options(e *env, text string, p *progress) (compile.Option
 	}
 	o := compile.Options{
 		Target: t, Shapes: shapes, Precision: c.precision, Place: c.place, SplitKernel: c.split,
-		FullTD: c.tdForm == "full", TextFirst: c.textFirst,
+		FullTD: c.tdForm == "full", TextFirst: c.textFirst, OperationSymbols: c.symbols,
 		Func: c.function, Workers: c.workers,
 		InputName: filepath.Base(text), Progress: p.step, PrintAfter: c.printAfter, PrintChanged: c.printChanged,
 		VerifyEach: c.verifyEach, Log: e.err, Provenance: c.provenance,
