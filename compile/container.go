@@ -72,8 +72,8 @@ func (w *taskWriter) add(t *td.Task, relocs []int, follow int) error {
 	return nil
 }
 
-// workOf returns what chapter 23 calls the two tasks of its linear layer: a copy into another layout, and a product with
-// the kernel. Other tasks are named by the rule that lowered them.
+// workOf returns what chapter 23 calls the two tasks of its linear layer: a copy into another layout, and a product
+// with the kernel. Other tasks are named by the rule that lowered them.
 func workOf(t *td.Task) string {
 	switch {
 	case t.NeuralOp() == td.NEPass && !t.On(td.Nonlinear):

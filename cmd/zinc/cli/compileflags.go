@@ -81,8 +81,8 @@ func (c *compileFlags) form(f *pflag.FlagSet) {
 		"target's containers have them")
 	f.Var(newChoice(&c.tdForm, "sparse", "full"), "td-form", "records of a task: sparse, as current compilers write "+
 		"them, or full, as old ones did")
-	f.BoolVar(&c.symbols, "operation-symbols", false, "name the operation of each task in the symbol table, which dump "+
-		"shows")
+	f.BoolVar(&c.symbols, "operation-symbols", false, "name the operation of each task in the symbol table, "+
+		"which dump shows")
 	f.StringVar(&c.function, "func", "", "`FUNCTION` to compile (default all, into one pair)")
 	f.StringArrayVar(&c.shapes, "shape", nil,
 		"`NAME=1x3x224x224`: shape of an input instead of its default; 1x8..64:8 for 8, 16 and so on to 64. Several "+

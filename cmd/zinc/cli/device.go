@@ -36,6 +36,7 @@ type deviceCommand struct {
 	structure string
 	size      int
 	internal  bool // an internal build of the driver
+	unsigned  bool // the program has no signature
 	runs      int  // calls of the program after a command
 	waits     []string
 	signals   []string
@@ -130,6 +131,7 @@ func (c *deviceCommand) registerTask(s *pflag.FlagSet) {
 	s.StringSliceVar(&c.keys, "entitlement", nil, "`KEY` that the task holds besides (repeatable)")
 	s.StringSliceVar(&c.sections, "section", nil, "`SECTIONS` to print, comma-separated (default all of zinc device, "+
 		"none of its subcommands): "+strings.Join(sectionNames(), ", "))
+	s.BoolVar(&c.unsigned, "unsigned", false, "pass the program to the driver without the daemon's signature")
 	s.StringArrayVar(&c.boot, "boot", nil, "`NAME=VALUE` that the bring-up finds (repeatable)")
 }
 
@@ -305,6 +307,7 @@ func (c *deviceCommand) open(ctx context.Context) (*probe, error) {
 	if x.Prober, err = x.stack.NewProber(container, c.role, c.team, c.keys); err != nil {
 		return nil, errors.Join(err, x.stack.Close())
 	}
+	x.Prober.Unsigned = c.unsigned
 	if err := c.ringing(x.Prober); err != nil {
 		return nil, errors.Join(err, x.close())
 	}

@@ -50,10 +50,10 @@ var flagGroups = []flagGroup{
 	{title: "Flags for budgets", flags: budgetNames()},
 	{title: "Flags for output", flags: []string{"output", "report", "json", "sarif", "markdown", "color", "quiet",
 		"progress", "dry-run", "debug-db", "help", "version"}},
-	{title: "Expert flags", expert: true, flags: []string{"split-kernel-section", "td-form", "operation-symbols", "workers", "print-after",
-		"print-changed", "elide-constants", "time-passes", "verify-each", "to", "from", "diagnostics", "inject",
-		"inject-seed", "strict-firmware", "max-body", "max-heap", "max-kept", "max-memory", "max-time",
-		"cache-trust", "cache-remote-timeout"}},
+	{title: "Expert flags", expert: true, flags: []string{"split-kernel-section", "td-form", "operation-symbols",
+		"workers", "print-after", "print-changed", "elide-constants", "time-passes", "verify-each", "to", "from",
+		"diagnostics", "inject", "inject-seed", "strict-firmware", "max-body", "max-heap", "max-kept", "max-memory",
+		"max-time", "cache-trust", "cache-remote-timeout"}},
 }
 
 func budgetNames() []string {

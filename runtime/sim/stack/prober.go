@@ -38,6 +38,9 @@ var Roles = []Role{
 // Prober is a task that calls the driver without the broker: any selector of the three user clients, any method of the
 // direct-path client, and any command of the firmware. It serves for looking at a device.
 type Prober struct {
+	// Unsigned makes a program of the container without its signature.
+	Unsigned bool
+
 	dev     *driver.Device
 	task    *driver.Task
 	control *driver.Services
@@ -108,7 +111,12 @@ func (p *Prober) create() error {
 	if p.container == nil {
 		return errors.New("the selector needs a program; name a compiled pair or a model")
 	}
-	h, err := p.control.ProgramCreate(p.container)
+	h, err := driver.Handle(0), error(nil)
+	if p.Unsigned {
+		h, err = p.control.ProgramCreateSigned(p.container, nil)
+	} else {
+		h, err = p.control.ProgramCreate(p.container)
+	}
 	if err != nil {
 		return err
 	}

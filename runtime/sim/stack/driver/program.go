@@ -2,6 +2,8 @@ package driver
 
 import (
 	"cmp"
+	"crypto/ed25519"
+	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
 	"slices"
@@ -69,10 +71,13 @@ type instance struct {
 const maxPrograms = 1024
 
 // readContainer is the step of programCreate that checks the container.
-func (c *client) readContainer(b []byte) (p *loader.Program, err error) {
+func (c *client) readContainer(b []byte, digest [32]byte) (p *loader.Program, err error) {
 	defer c.d.trace.Step("ANEDriver::ANE_ProgramCreate", c.id, 0, trace.Number("bytes", len(b))).End(&err)
-	return loader.Read(b)
+	return loader.ReadDigested(b, digest)
 }
+
+// statsMasks is the number of masks that the driver passes on; it takes a larger one for 0 (chapter 33 of the guide).
+const statsMasks = 16
 
 // programCreate is selector 3: it reads and checks a container and creates a token.
 func (c *client) programCreate(args *createArgs, _ *IOExternalMethodArguments) (Return, error) {
@@ -85,17 +90,26 @@ func (c *client) programCreate(args *createArgs, _ *IOExternalMethodArguments) (
 		return BadArgument, fmt.Errorf("driver: ANEProgramCreateArgs, byte 0x18, representation = %d: 0 or 1",
 			args.flags)
 	}
+	if args.stats != 0 && args.stats < statsMasks {
+		return Unsupported, fmt.Errorf("driver: initStatsBufferSection: statsMask = %#x, and the program has no "+
+			"stats-descriptor section, which only an internal compilation emits; create it with 0", args.stats)
+	}
 	result, ok := c.task.memory(args.result, 8)
 	if !ok {
 		return BadArgument, fmt.Errorf("driver: ANEProgramCreateArgs, byte 0x10, address %#x: no memory of the "+
 			"task for the token", args.result)
 	}
-	container, ok := c.task.memory(args.addr, args.size)
+	container, ok := c.task.memory(args.addr, uint64(args.size))
 	if !ok {
 		return BadArgument, fmt.Errorf("driver: ANEProgramCreateArgs, byte 0x0: no %d bytes of the task at %#x",
 			args.size, args.addr)
 	}
-	prog, err := c.readContainer(container)
+	digest := sha256.Sum256(container)
+	if sig, _ := c.task.memory(args.signature, ed25519.SignatureSize); !signed(digest, sig) {
+		return NotPermitted, fmt.Errorf("driver: AneMachoSignatureCheck: the container with SHA-256 %x is not signed; "+
+			"load it through the broker, whose daemon signs it", digest)
+	}
+	prog, err := c.readContainer(container, digest)
 	if err != nil {
 		return BadArgument, err
 	}
@@ -105,7 +119,6 @@ func (c *client) programCreate(args *createArgs, _ *IOExternalMethodArguments) (
 	}
 	p := &program{owner: c.info.id, client: c, prog: prog}
 	if c.d.trace.On() {
-		digest := prog.Digest()
 		c.d.trace.In(trace.Loader).Note("read container", c.id, 0, trace.Text("sha256", hex.EncodeToString(digest[:])))
 	}
 	for _, q := range prog.Procedures() {

@@ -2,6 +2,7 @@ package driver
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"encoding/binary"
 	"errors"
 	"slices"
@@ -95,13 +96,13 @@ func TestCreateRefuses(t *testing.T) {
 		}
 	}
 	a := arguments(Sizes{ScalarIn: 0, StructIn: 32, ScalarOut: 0, StructOut: 0})
-	createIn.encode(a.StructureInput, &createArgs{addr: s.task.Map(good), size: uint64(len(good)), result: 0x1000})
+	createIn.encode(a.StructureInput, &createArgs{addr: s.task.Map(good), size: uint32(len(good)), result: 0x1000})
 	if r := s.Client().ExternalMethod(SelProgramCreate, a); r != BadArgument {
 		t.Errorf("no place for the token: %v", r)
 	}
 	createIn.encode(a.StructureInput, &createArgs{
 		addr:   s.task.Map(good),
-		size:   uint64(len(good)),
+		size:   uint32(len(good)),
 		result: s.task.Map(make([]byte, 8)),
 		flags:  RTResource,
 	})
@@ -117,6 +118,19 @@ func TestCreateRefuses(t *testing.T) {
 		want(t, err, BadArgument)
 		_, err = s.CreateInstance(h, PrepareOptions{})
 		want(t, err, NotReady)
+	}
+}
+
+// TestContainersAreSigned passes containers without a signature, and with that of another container.
+func TestContainersAreSigned(t *testing.T) {
+	s := open(t, newDevice(t, Config{}), broker(1))
+	good := adder(t)
+	for _, signature := range [][]byte{nil, make([]byte, 64), Sign(sha256.Sum256(good[1:]))} {
+		_, err := s.ProgramCreateSigned(good, signature)
+		want(t, err, NotPermitted)
+	}
+	if _, err := s.ProgramCreateSigned(good, Sign(sha256.Sum256(good))); err != nil {
+		t.Error(err)
 	}
 }
 

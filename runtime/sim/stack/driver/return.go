@@ -19,6 +19,7 @@ const (
 	Busy          Return = 0xe00002d5
 	Timeout       Return = 0xe00002d6
 	NotReady      Return = 0xe00002d8
+	NotPermitted  Return = 0xe00002e2
 	Aborted       Return = 0xe00002eb
 	NotFound      Return = 0xe00002f0
 )
@@ -40,6 +41,8 @@ var Returns = []ReturnRow{
 	{Code: NoResources, Name: "kIOReturnNoResources", Use: "slots, queues or ports are full", Note: "IOKit"},
 	{Code: NotPrivileged, Name: "kIOReturnNotPrivileged", Use: "an entitlement or the identity is missing",
 		Note: "IOKit"},
+	{Code: NotPermitted, Name: "kIOReturnNotPermitted", Use: "a container is not signed",
+		Note: "chapter 8 of the guide"},
 	{Code: BadArgument, Name: "kIOReturnBadArgument", Use: "a size or a null pointer, or a value out of range",
 		Note: "chapter 27"},
 	{Code: Closed, Name: "kIOReturnExclusiveAccess", Use: "the client is closed or closing",

@@ -2,8 +2,10 @@ package driver
 
 import (
 	"cmp"
+	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
+	"math"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -198,12 +200,22 @@ var (
 	directClass  = ClientTypes[1].Class
 )
 
-// ProgramCreate passes a container to the kernel; the bytes must stay unchanged until Destroy.
+// ProgramCreate passes a container to the kernel, signed as the daemon does; the bytes must stay unchanged until
+// Destroy.
 func (s *Services) ProgramCreate(container []byte) (Handle, error) {
+	return s.ProgramCreateSigned(container, Sign(sha256.Sum256(container)))
+}
+
+// ProgramCreateSigned is ProgramCreate with this signature.
+func (s *Services) ProgramCreateSigned(container, signature []byte) (Handle, error) {
+	if uint64(len(container)) > math.MaxUint32 {
+		return 0, fmt.Errorf("driver: a container of %d bytes, want less than 4 GiB", len(container))
+	}
 	var result [8]byte
-	at, to := s.task.Map(container), s.task.Map(result[:])
+	at, to, by := s.task.Map(container), s.task.Map(result[:]), s.task.Map(signature)
 	defer s.task.Unmap(to)
-	args := createArgs{addr: at, size: uint64(len(container)), result: to, qos: QoSDefault}
+	defer s.task.Unmap(by)
+	args := createArgs{addr: at, size: uint32(len(container)), result: to, signature: by}
 	if err := send(s, controlClass, "ANE_ProgramCreate", SelProgramCreate, &createIn, &args); err != nil {
 		s.task.Unmap(at)
 		return 0, err

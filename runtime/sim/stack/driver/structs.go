@@ -53,14 +53,16 @@ type openOutput struct {
 
 var openOut = describe[openOutput]("ANEDeviceInfo (output)", "selector 0", 104)
 
-// createArgs has the addresses of a container and of the token that the kernel writes: the selector has no output
+// createArgs has the addresses of a container, of its signature, and of the token that the kernel writes: the selector
+// has no output
 // (table 27.2).
 type createArgs struct {
-	addr   uint64 `at:"0x00" name:"container, address"`
-	size   uint64 `at:"0x08" name:"container, bytes"`
-	result uint64 `at:"0x10" name:"where the token goes, address"`
-	flags  uint32 `at:"0x18" name:"representation" src:"modelled: 0 ANEProgramLegacyResource, 1 ANEProgramRTResource"`
-	qos    uint32 `at:"0x1c" name:"quality of service"`
+	addr      uint64 `at:"0x00" name:"container, address"`
+	size      uint32 `at:"0x08" name:"container, bytes"`
+	flags     uint16 `at:"0x0c" name:"representation" src:"modelled: 0 for a legacy, 1 for an RT resource"`
+	stats     uint16 `at:"0x0e" name:"statsMask" src:"modelled place: counters to collect for each task"`
+	result    uint64 `at:"0x10" name:"where the token goes, address"`
+	signature uint64 `at:"0x18" name:"signature, address" src:"modelled: 64 bytes"`
 }
 
 var createIn = describe[createArgs]("ANEProgramCreateArgs", "selector 3", 32)

@@ -56,11 +56,16 @@ type procedure struct {
 // Read checks a container and returns its parts: its procedures' tasks as version-10 images and unresolved records, and
 // its buffers by purpose. The slice stays in use. Errors are *Error, which may wrap errors of emit/hwx and lower/td.
 func Read(container []byte) (*Program, error) {
+	return ReadDigested(container, sha256.Sum256(container))
+}
+
+// ReadDigested is Read for a container whose SHA-256 is known.
+func ReadDigested(container []byte, digest [32]byte) (*Program, error) {
 	f, err := hwx.Read(container)
 	if err != nil {
 		return nil, &Error{Where: "container", Err: err}
 	}
-	p := &Program{container: container, file: f, text: f.Text(), digest: sha256.Sum256(container)}
+	p := &Program{container: container, file: f, text: f.Text(), digest: digest}
 	var tasks []*td.Task
 	err = p.take(func(t *td.Task, image []byte, records []td.Record) error {
 		if len(tasks) == td.MaxTasks {
