@@ -2,6 +2,7 @@ package report
 
 import (
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -76,5 +77,25 @@ func TestCheckRejectsInvalidLimits(t *testing.T) {
 		if err := by[c.id].Check(c.v); (err == nil) != c.good {
 			t.Errorf("%s of %g: %v", c.id, c.v, err)
 		}
+	}
+}
+
+// TestGrowthOfOperationsOfPasses compares operations whose generated names differ: those of one kind are compared
+// together, and what the source names by name.
+func TestGrowthOfOperationsOfPasses(t *testing.T) {
+	before := []Contributor{
+		{What: "concat", Name: "%concat.1", Value: 300}, {What: "concat", Name: "%concat.2", Value: 200},
+		{What: "relu", Name: "x", Value: 130},
+	}
+	after := []Contributor{
+		{What: "concat", Name: "%concat.5", Value: 300}, {What: "concat", Name: "%concat.6", Value: 210},
+		{What: "real_div", Name: "x", Line: 21, Value: 330}, {What: "abs", Name: "%abs.3", Line: 21, Value: 40},
+	}
+	want := []Contributor{
+		{What: "concat", Value: 10}, {What: "real_div", Name: "x", Line: 21, Value: 200},
+		{What: "abs", Name: "%abs.3", Line: 21, Value: 40},
+	}
+	if got := grown(after, before); !slices.Equal(got, want) {
+		t.Errorf("grown = %v, want %v", got, want)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/zinc-compiler/zinc/compile"
 	"github.com/zinc-compiler/zinc/compile/cost"
@@ -77,20 +78,32 @@ func (b *Budget) grows(base, value float64) float64 {
 	return 100 * (value - base) / base
 }
 
-// grown returns what each contributor exceeds the base's of its name by, if it does.
+// grown returns what each contributor exceeds the base's of its name by, if it does. Operations that passes write have
+// names with numbers, which another change shifts, so those of one kind are compared together.
 func grown(by, before []Contributor) []Contributor {
-	key := func(c *Contributor) string { return cmp.Or(c.Name, c.What) }
+	key := func(c *Contributor) string {
+		if strings.HasPrefix(c.Name, "%") {
+			return c.What
+		}
+		return cmp.Or(c.Name, c.What)
+	}
 	was := map[string]Number{}
 	for i := range before {
 		was[key(&before[i])] += before[i].Value
 	}
-	var out []Contributor
+	var all []Contributor
+	at := map[string]int{}
 	for _, c := range by {
-		if c.Value -= was[key(&c)]; c.Value > 0 {
-			out = append(out, c)
+		k := key(&c)
+		if i, seen := at[k]; seen {
+			all[i] = Contributor{What: c.What, Value: all[i].Value + c.Value}
+			continue
 		}
+		at[k] = len(all)
+		c.Value -= was[k]
+		all = append(all, c)
 	}
-	return out
+	return slices.DeleteFunc(all, func(c Contributor) bool { return c.Value <= 0 })
 }
 
 // Unmatched returns the functions of r that base does not have. Budgets with a growth do not judge them.
