@@ -136,9 +136,9 @@ func (g *Program) procedure(p *Procedure) *node.Node {
 }
 
 func dumpRecord(w io.Writer, r *td.Record) {
-	value, slot, bar := fmt.Sprintf("%#x", r.Operand), "value", ""
+	value, bar := fmt.Sprintf("%#x", r.Operand), ""
 	if r.Slot != 0 {
-		slot, bar = r.Slot.String(), fmt.Sprintf("%d+%#x", r.Bar, r.Offset)
+		bar = fmt.Sprintf("%d+%#x", r.Bar, r.Offset)
 		switch {
 		case !r.Resolved:
 			value = "open"
@@ -151,5 +151,5 @@ func dumpRecord(w io.Writer, r *td.Record) {
 		shift = fmt.Sprintf(">>%d", r.Place.Shift)
 	}
 	fmt.Fprintf(w, "%d\t%s\t%#x\t[%d:%d]%s\t%s\t%s\t%s\n", r.Task, td.Groups[r.Group].Name, r.Register,
-		int(r.Place.Bit)+int(r.Place.Width)-1, r.Place.Bit, shift, value, slot, bar)
+		int(r.Place.Bit)+int(r.Place.Width)-1, r.Place.Bit, shift, value, r.What(), bar)
 }

@@ -209,13 +209,20 @@ func (r *Record) checkValue() error {
 		return fieldf(offBar, "buffer-access register", "%d: a value has none (%#x)", r.Bar, NoBar)
 	case r.Offset != 0:
 		return fieldf(offBar, "offset", "%#x: a value has none", r.Offset)
-	case r.Place != placeValue:
-		return fieldf(offPlace, "placement", "bit %d, width %d, shift %d: of a value it is bit 0, width 32, shift 0",
-			r.Place.Bit, r.Place.Width, r.Place.Shift)
-	case r.Operand>>32 != 0:
-		return fieldf(offOperand0, "operand 0", "%#x: a register has 32 bits", r.Operand)
 	case r.Operand == 0:
 		return fieldf(offOperand0, "operand 0", "0: a register with its reset value has no record")
+	case r.Operand>>r.Place.Width != 0:
+		return fieldf(offOperand0, "operand 0", "%#x: the bits are %d", r.Operand, r.Place.Width)
+	}
+	if i, ok := dataSetAt(uint32(r.Register%RegisterWindow), r.Place); ok {
+		if g := table[dataSets[i]].Place(V10).Block; Groups[r.Group] != g {
+			return fieldf(offMarker, "group", "%d: register %#x is in %s", r.Group, r.Register, g.Name)
+		}
+		return nil
+	}
+	if r.Place != placeValue {
+		return fieldf(offPlace, "placement", "bit %d, width %d, shift %d: of a value it is bit 0, width 32, shift 0",
+			r.Place.Bit, r.Place.Width, r.Place.Shift)
 	}
 	i, ok := opConfigAt(uint32(r.Register % RegisterWindow))
 	if !ok {
@@ -387,7 +394,11 @@ func (r *Record) rank() int {
 		i, _ := slotOf(r.Slot)
 		return i
 	}
-	i, _ := opConfigAt(uint32(r.Register % RegisterWindow))
+	reg := uint32(r.Register % RegisterWindow)
+	if i, ok := dataSetAt(reg, r.Place); ok {
+		return len(slotRows) + len(opConfig) + i
+	}
+	i, _ := opConfigAt(reg)
 	return len(slotRows) + i
 }
 

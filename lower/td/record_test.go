@@ -37,6 +37,32 @@ func splitTwo(t testing.TB) ([][]byte, []Record, []byte) {
 	return images, rs, stream
 }
 
+// TestDataSetsAreInRecords splits a task with identifiers of data sets, and rebuilds it.
+func TestDataSetsAreInRecords(t *testing.T) {
+	task := New().SetBool(LNID, true).SetBool(EON, true).Set(SrcDataSet, 14).Set(SrcTag, 3).Set(DstDataSet, 7)
+	images, records, err := Split([]*Task{task})
+	if err != nil || len(records) != 2 || records[0].Operand != 14 || records[1].Operand != 7 {
+		t.Fatalf("%+v, %v", records, err)
+	}
+	if open, err := DecodeV10(images[0]); err != nil || open.On(SrcDataSet) || open.Int(SrcTag) != 3 {
+		t.Errorf("%v, %v", open, err)
+	}
+	back, err := Join(images, records)
+	if err != nil || back[0].Int(SrcDataSet) != 14 || back[0].Int(DstDataSet) != 7 {
+		t.Errorf("%v, %v", back, err)
+	}
+	for _, r := range []Record{{Operand: 0}, {Operand: 256}, {Place: Placement{Bit: 9, Width: 8}}} {
+		bad := records[0]
+		bad.Operand = r.Operand
+		if r.Place.Width > 0 {
+			bad.Place, bad.Operand = r.Place, 1
+		}
+		if _, err := EncodeRecords([]Record{bad}); err == nil {
+			t.Errorf("%+v is taken", bad)
+		}
+	}
+}
+
 func TestRecordBytes(t *testing.T) {
 	images, rs, stream := splitTwo(t)
 	roundTrip(t, "two", twoTasks())

@@ -15,9 +15,8 @@ func (r *Record) Describe(i int) *node.Node {
 		bar, where = node.Value("bar", r.Bar), fmt.Sprintf("buffer-access register %d", r.Bar)
 	}
 	if r.Slot == 0 {
-		k, _ := opConfigAt(uint32(r.Register % RegisterWindow))
-		return n.Add(node.Row("", "{+resolved}value {operand:#08x}, op-config {-name}\n", r.Resolved, r.Operand,
-			opConfig[k].name), bar, node.Value("offset", r.Offset))
+		return n.Add(node.Row("", "{+resolved}value {operand:#08x}, {-name}\n", r.Resolved, r.Operand, r.What()), bar,
+			node.Value("offset", r.Offset))
 	}
 	format := "{name} unresolved{+resolved}{+operand}"
 	if r.Resolved {
@@ -25,4 +24,18 @@ func (r *Record) Describe(i int) *node.Node {
 	}
 	return n.Add(node.Row("", format, r.Slot, r.Resolved, r.Operand), bar, node.Row("", ", {-where} + {offset:#x}\n",
 		where, r.Offset))
+}
+
+// What returns what the record is about: a slot, the op-config register of the start or the end, or the data set of a
+// tensor stream with the field that has it.
+func (r *Record) What() string {
+	if r.Slot != 0 {
+		return r.Slot.String()
+	}
+	reg := uint32(r.Register % RegisterWindow)
+	if i, ok := dataSetAt(reg, r.Place); ok {
+		return "data set of " + dataSets[i].String()
+	}
+	k, _ := opConfigAt(reg)
+	return "op-config " + opConfig[k].name
 }

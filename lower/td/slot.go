@@ -128,3 +128,17 @@ func opConfigAt(reg uint32) (int, bool) {
 	}
 	return 0, false
 }
+
+// dataSets are the fields whose values, identifiers of data sets in memory on the chip, are in records and not in the
+// image. Version 7 has none.
+var dataSets = []Field{SrcDataSet, Src2DataSet, DstDataSet}
+
+// dataSetAt returns the index of the data set that a record writes.
+func dataSetAt(reg uint32, place Placement) (int, bool) {
+	for i, f := range dataSets {
+		if p := table[f].Place(V10); p.Addr() == reg && place == (Placement{Bit: p.Bit, Width: p.Width}) {
+			return i, true
+		}
+	}
+	return 0, false
+}

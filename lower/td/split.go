@@ -7,8 +7,8 @@ import (
 
 // Split returns the version-10 form of a program: one image for each task, with the buffers of its DMA streams left
 // open, and the records that close them. There is a record for each stream that the task enables or names a buffer for,
-// and one for an op-config register. What a record contains is zero in the image: the buffer-access register of a
-// stream, its byte offset, and the op-config registers.
+// one for an op-config register, and one for an identifier of a data set. What a record contains is zero in the image:
+// the buffer-access register of a stream, its byte offset, the op-config registers, and the identifiers.
 func Split(tasks []*Task) (images [][]byte, records []Record, err error) {
 	if len(tasks) > 1<<16 {
 		return nil, nil, fmt.Errorf("%d tasks: a record's task index has 16 bits", len(tasks))
@@ -47,6 +47,9 @@ func SplitTask(rs []Record, img []byte, index int, t *Task) ([]Record, error) {
 		}
 		rs = append(rs, r)
 	}
+	for _, f := range dataSets {
+		open.setRaw(f, 0)
+	}
 	clear(img)
 	if err := open.putV10(img); err != nil {
 		return nil, err
@@ -65,6 +68,13 @@ func SplitTask(rs []Record, img []byte, index int, t *Task) ([]Record, error) {
 			Bar: NoBar,
 		})
 		clear(w)
+	}
+	for _, f := range dataSets {
+		if v := t.raw(f); v != 0 {
+			p := table[f].Place(V10)
+			rs = append(rs, Record{Task: index, Group: groupIndex(p.Block), Register: uint64(p.Addr()),
+				Operand: uint64(v), Place: Placement{Bit: p.Bit, Width: p.Width}, Bar: NoBar})
+		}
 	}
 	return rs, nil
 }
@@ -149,6 +159,14 @@ func (r *Record) join(t *Task, closed *uint) error {
 }
 
 func (r *Record) joinValue(t *Task) error {
+	if i, ok := dataSetAt(uint32(r.Register%RegisterWindow), r.Place); ok {
+		f := dataSets[i]
+		if t.raw(f) != 0 {
+			return fieldf(offRegister, "register", "%#x: the image has %s = %#x already", r.Register, f, t.raw(f))
+		}
+		t.setRaw(f, uint32(r.Operand))
+		return nil
+	}
 	i, _ := opConfigAt(uint32(r.Register % RegisterWindow))
 	c := &opConfig[i]
 	if !c.when(t) {
