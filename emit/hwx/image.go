@@ -41,7 +41,7 @@ type Image struct {
 	// Kernels are the tiles named in the symbol table, in this order.
 	Kernels []Kernel
 	// Operations are symbols of tasks, which name what they compute; none in recorded containers.
-	Operations []Operation
+	Operations []Operation `json:",omitempty"`
 	// Banner is the build banner, one line per element, without line ends.
 	Banner []string
 	// MaxKernelSection is the maximum size in bytes of one kernel section, a multiple of Page; 0 means the constant

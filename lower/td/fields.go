@@ -68,13 +68,14 @@ const (
 	FP16                 // the bits of a half-precision number
 	FP32                 // the bits of a single-precision number
 	Address              // a byte address or offset, which follows from the placement of data
-	Size                 // bytes: a stride or a length
+	Size                 // bytes: a stride in L2 or a length
+	Stride               // bytes: a stride in DRAM, which has a sign
 	Chain                // the task's place in its chain, which ChainWriter sets
 )
 
 // String returns the kind as the documentation writes it.
 func (k Kind) String() string {
-	return [...]string{"unsigned", "fp16", "fp32", "address", "size", "chain"}[k]
+	return [...]string{"unsigned", "fp16", "fp32", "address", "size", "stride", "chain"}[k]
 }
 
 // Array says which indexed field a field is an element of, and which element. It is zero for a field that is not
@@ -93,6 +94,16 @@ func (r *Row) Max() uint64 {
 		most = max(most, uint64(p.mask()))
 	}
 	return most * uint64(r.Unit)
+}
+
+// Bounds returns the values that the field holds. A stride has a sign, so its bounds are those of a version's width: 26
+// bits in all that are known.
+func (r *Row) Bounds() (low, high int64) {
+	if high = int64(r.Max()); r.Kind == Stride {
+		high /= 2 * int64(r.Unit)
+		low, high = -(high+1)*int64(r.Unit), high*int64(r.Unit)
+	}
+	return low, high
 }
 
 // Flag reports whether the field is one bit.
@@ -252,16 +263,16 @@ var (
 	Src2Dependency = reg(TileSrc, "Src2DependencyMode", 0x04, 16, 4, 1, Recorded, "")
 	SrcBase        = reg(TileSrc, "SrcBase", 0x08, 6, 26, 64, Recorded, "byte offset of source 1 in its buffer").
 			is(Address)
-	SrcRow   = reg(TileSrc, "SrcRow", 0x0c, 6, 26, 64, Recorded, "row stride in bytes").is(Size)
-	SrcPlane = reg(TileSrc, "SrcPlane", 0x10, 6, 26, 64, Recorded, "channel stride in bytes").is(Size)
-	SrcDepth = reg(TileSrc, "SrcDepth", 0x14, 6, 26, 64, Recorded, "depth stride in bytes").is(Size)
-	SrcGroup = reg(TileSrc, "SrcGroup", 0x18, 6, 26, 64, Recorded, "group stride in bytes").is(Size)
+	SrcRow   = reg(TileSrc, "SrcRow", 0x0c, 6, 26, 64, Recorded, "row stride in bytes").is(Stride)
+	SrcPlane = reg(TileSrc, "SrcPlane", 0x10, 6, 26, 64, Recorded, "channel stride in bytes").is(Stride)
+	SrcDepth = reg(TileSrc, "SrcDepth", 0x14, 6, 26, 64, Recorded, "depth stride in bytes").is(Stride)
+	SrcGroup = reg(TileSrc, "SrcGroup", 0x18, 6, 26, 64, Recorded, "group stride in bytes").is(Stride)
 	Src2Base = reg(TileSrc, "Src2Base", 0x1c, 6, 26, 64, Recorded, "byte offset of source 2 in its buffer").
 			is(Address)
-	Src2Row        = reg(TileSrc, "Src2Row", 0x20, 6, 26, 64, Recorded, "row stride in bytes").is(Size)
-	Src2Plane      = reg(TileSrc, "Src2Plane", 0x24, 6, 26, 64, Recorded, "channel stride in bytes").is(Size)
-	Src2Depth      = reg(TileSrc, "Src2Depth", 0x28, 6, 26, 64, Recorded, "depth stride in bytes").is(Size)
-	Src2Group      = reg(TileSrc, "Src2Group", 0x2c, 6, 26, 64, Recorded, "group stride in bytes").is(Size)
+	Src2Row        = reg(TileSrc, "Src2Row", 0x20, 6, 26, 64, Recorded, "row stride in bytes").is(Stride)
+	Src2Plane      = reg(TileSrc, "Src2Plane", 0x24, 6, 26, 64, Recorded, "channel stride in bytes").is(Stride)
+	Src2Depth      = reg(TileSrc, "Src2Depth", 0x28, 6, 26, 64, Recorded, "depth stride in bytes").is(Stride)
+	Src2Group      = reg(TileSrc, "Src2Group", 0x2c, 6, 26, 64, Recorded, "group stride in bytes").is(Stride)
 	SrcFmtMode     = reg(TileSrc, "SrcFmtMode", 0x38, 0, 2, 1, Named, "1 when source 1 is read")
 	SrcTruncate    = reg(TileSrc, "SrcTruncate", 0x38, 4, 2, 1, Named, "3 when source 1 is read")
 	SrcShift       = reg(TileSrc, "SrcShift", 0x38, 8, 1, 1, Named, "")
@@ -371,10 +382,10 @@ var (
 	DstBypassEOW = reg(TileDst, "BypassEOW", 0x00, 27, 1, 1, Named, "")
 	DstBase      = reg(TileDst, "DstBase", 0x04, 6, 26, 64, Recorded, "byte offset of the result in its buffer").
 			is(Address)
-	DstRow        = reg(TileDst, "DstRow", 0x08, 6, 26, 64, Recorded, "row stride in bytes").is(Size)
-	DstPlane      = reg(TileDst, "DstPlane", 0x0c, 6, 26, 64, Recorded, "channel stride in bytes").is(Size)
-	DstDepth      = reg(TileDst, "DstDepth", 0x10, 6, 26, 64, Recorded, "depth stride in bytes").is(Size)
-	DstGroup      = reg(TileDst, "DstGroup", 0x14, 6, 26, 64, Recorded, "group stride in bytes").is(Size)
+	DstRow        = reg(TileDst, "DstRow", 0x08, 6, 26, 64, Recorded, "row stride in bytes").is(Stride)
+	DstPlane      = reg(TileDst, "DstPlane", 0x0c, 6, 26, 64, Recorded, "channel stride in bytes").is(Stride)
+	DstDepth      = reg(TileDst, "DstDepth", 0x10, 6, 26, 64, Recorded, "depth stride in bytes").is(Stride)
+	DstGroup      = reg(TileDst, "DstGroup", 0x14, 6, 26, 64, Recorded, "group stride in bytes").is(Stride)
 	DstFmtMode    = reg(TileDst, "DstFmtMode", 0x18, 0, 2, 1, Named, "1 when the result is written")
 	DstTruncate   = reg(TileDst, "DstTruncate", 0x18, 4, 2, 1, Named, "3 when the result is written")
 	DstShift      = reg(TileDst, "DstShift", 0x18, 8, 1, 1, Named, "")
@@ -439,10 +450,11 @@ func add(r Row) Field {
 	return Field(len(table) - 1)
 }
 
-// units and limits are Unit and Max of each row; filled by init.
+// units and limits are Unit and Max of each row, and bounds its Bounds; filled by init.
 var (
 	units  [numFields]uint32
 	limits [numFields]uint64
+	bounds [numFields]struct{ low, high int64 }
 )
 
 // init completes the table that the declarations above have filled. Each step depends on those before it.
@@ -466,6 +478,7 @@ func init() {
 	}
 	for f := range table {
 		units[f], limits[f] = table[f].Unit, table[f].Max()
+		bounds[f].low, bounds[f].high = table[f].Bounds()
 	}
 	indexNames()
 }

@@ -36,6 +36,14 @@ func (r *Row) Meaning(v uint32) string {
 	return ""
 }
 
+// Signed returns a value in the row's unit with its sign, which only a stride has.
+func (r *Row) Signed(v uint32) int64 {
+	if r.Kind == Stride {
+		return int64(int32(v))
+	}
+	return int64(v)
+}
+
 // Text returns a value in the row's unit for a person to read: as a floating-point number if the field is one, else as
 // a decimal number.
 func (r *Row) Text(v uint32) string {
@@ -45,7 +53,7 @@ func (r *Row) Text(v uint32) string {
 	case FP16:
 		return strconv.FormatFloat(float64(float16.Frombits(uint16(v)).Float32()), 'g', -1, 32)
 	}
-	return strconv.FormatUint(uint64(v), 10)
+	return strconv.FormatInt(r.Signed(v), 10)
 }
 
 // Describe returns Text with the word that the table has for the value.

@@ -57,7 +57,7 @@ func TestKindsFitTheirRows(t *testing.T) {
 		if w := r.Home().Width; r.Kind == FP16 && w != 16 || r.Kind == FP32 && w != 32 {
 			t.Errorf("%s: %s in %d bits", r.Name, r.Kind, w)
 		}
-		if bytes := r.Kind == Address || r.Kind == Size; bytes != (r.Unit > 1) {
+		if bytes := r.Kind == Address || r.Kind == Size || r.Kind == Stride; bytes != (r.Unit > 1) {
 			t.Errorf("%s: kind %s with unit %d", r.Name, r.Kind, r.Unit)
 		}
 	}

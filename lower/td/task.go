@@ -32,7 +32,7 @@ func (t *Task) setRaw(f Field, v uint32) { t.val[f] = v }
 func (t *Task) Get(f Field) uint32 { return t.val[f] * units[f] }
 
 // Int returns the field's value as an int.
-func (t *Task) Int(f Field) int { return int(t.Get(f)) }
+func (t *Task) Int(f Field) int { return int(table[f].Signed(t.Get(f))) }
 
 // On reports whether a flag is set.
 func (t *Task) On(f Field) bool { return t.val[f] != 0 }
@@ -43,12 +43,12 @@ func (t *Task) On(f Field) bool { return t.val[f] != 0 }
 func (t *Task) Set(f Field, v int) *Task {
 	unit := units[f]
 	switch {
-	case v < 0 || uint64(v) > limits[f]:
-		t.fail(fmt.Errorf("%s = %d: the field holds 0..%d", f, v, limits[f]))
-	case uint32(v)%unit != 0:
+	case int64(v) < bounds[f].low || int64(v) > bounds[f].high:
+		t.fail(fmt.Errorf("%s = %d: the field holds %d..%d", f, v, bounds[f].low, bounds[f].high))
+	case v%int(unit) != 0:
 		t.fail(fmt.Errorf("%s = %d: not a multiple of %d", f, v, unit))
 	default:
-		t.val[f] = uint32(v) / unit
+		t.val[f] = uint32(v/int(unit)) & uint32(limits[f]/uint64(unit))
 	}
 	return t
 }

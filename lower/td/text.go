@@ -39,7 +39,7 @@ func WriteText(w io.Writer, programs []Program) error {
 			fmt.Fprintf(bw, "\ntask %d, records %s\n", i, forms[form].name)
 			for _, p := range V10.placed {
 				if r := p.field.Row(); t.On(p.field) {
-					fmt.Fprintf(bw, "  %-20s %s = %d\n", r.Place(V10), r.Name, t.Get(p.field))
+					fmt.Fprintf(bw, "  %-20s %s = %d\n", r.Place(V10), r.Name, r.Signed(t.Get(p.field)))
 				}
 			}
 		}
@@ -170,7 +170,7 @@ func (r *textReader) field(s string) error {
 	if want := p.String(); parts[0] != want {
 		return r.errf("%s: its place in version 10 is %s, not %s", f, want, parts[0])
 	}
-	v, err := strconv.ParseUint(parts[3], 0, 32)
+	v, err := strconv.ParseInt(parts[3], 0, 33)
 	if err != nil {
 		return r.errf("%s = %s: no number of 32 bits", f, parts[3])
 	}

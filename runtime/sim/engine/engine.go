@@ -224,6 +224,11 @@ func (x *exec[T, R]) bind(f *fields, dim shape, swap, write bool) (*tile, error)
 	if !x.t.On(f.barEn) {
 		return nil, badField(x.t, f.barEn, "the DMA is on but names no buffer-access register")
 	}
+	for _, s := range [...]td.Field{f.row, f.plane, f.depth, f.group} {
+		if x.t.Int(s) < 0 {
+			return nil, badField(x.t, s, "strides in recorded tasks are positive; a negative one is not simulated")
+		}
+	}
 	first, n, err := l.extent()
 	if err != nil {
 		return nil, err

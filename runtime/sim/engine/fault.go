@@ -48,5 +48,5 @@ func badAt(stream string, addr int64, format string, args ...any) *Fault {
 
 // badField makes a fault that names a field and its value.
 func badField(t *td.Task, f td.Field, rule string) *Fault {
-	return bad("%s = %d: %s", f, t.Get(f), rule)
+	return bad("%s = %d: %s", f, t.Int(f), rule)
 }
