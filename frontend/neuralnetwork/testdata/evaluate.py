@@ -3,7 +3,8 @@
 
 It reads the file and computes the layers by itself, in float64 and with all five dimensions [sequence, batch, channels,
 height, width], so that a fault of zinc's reader is not repeated here. FOLDER has an array for each input, NAME.npy, and
-gets one for each tensor, NAME.out.npy. Images are [1, channels, height, width] with values 0 to 255.
+gets one for each output, 0.out.npy and so on; a classifier's output is the probabilities. Images are [1, channels,
+height, width] with values 0 to 255.
 """
 import os
 import struct
@@ -518,11 +519,12 @@ def evaluate(path, inputs):
         outs = l.texts(3)
         y = layer(kind, l.msg(kind), [tensors[n] for n in l.texts(2)], outs)
         tensors.update(zip(outs, y if isinstance(y, list) else [y]))
-    return tensors, (m.text(200) or outs[0])
+    declared = [f.text(1) for f in model.msg(2).msgs(10)]
+    return [tensors[n] for n in declared if n in tensors] or [tensors[m.text(200) or outs[0]]]
 
 
 if __name__ == "__main__":
     for model, folder in zip(sys.argv[1::2], sys.argv[2::2]):
         given = {f[:-4]: np.load(os.path.join(folder, f)) for f in os.listdir(folder) if f.endswith(".npy")}
-        for name, value in evaluate(model, given)[0].items():
-            np.save(os.path.join(folder, name + ".out.npy"), np.asarray(value))
+        for i, value in enumerate(evaluate(model, given)):
+            np.save(os.path.join(folder, f"{i}.out.npy"), np.asarray(value))
