@@ -126,6 +126,17 @@ func (d *TensorDescriptor) axes() (dim, stride [5]uint64) {
 	return dim, stride
 }
 
+// vectorAxes is the number of entries that dim and stride have at least (listing 23.2).
+const vectorAxes = 4
+
+// vectors returns dim and stride as they are in the file: in front of the tensor's axes are axes of extent 1 and stride
+// 0 up to four.
+func (d *TensorDescriptor) vectors() (dim, stride []uint64) {
+	missing := max(vectorAxes-len(d.Dim), 0)
+	dim = append(slices.Repeat([]uint64{1}, missing), d.Dim...)
+	return dim, append(make([]uint64, missing), d.Stride...)
+}
+
 // Offset returns the byte, from the tensor's base, of the element at index, which has one entry per axis, each below
 // its extent. In a packed row (a type narrower than a byte) it returns the offset of the row: the element is then
 // index*Bits bits further.

@@ -154,6 +154,9 @@ func (d *dumper) function(f *Function) {
 	for i := range f.Operands {
 		o := &f.Operands[i]
 		d.line(1, "operand %d %q %s", i, o.Name, o.Desc.String())
+		if dim, stride := o.Desc.vectors(); len(dim) > len(o.Desc.Dim) {
+			d.line(2, "dim %s stride %d", extents(dim), stride)
+		}
 		d.line(2, "%s %q, %d bytes at 0x%x", o.Aperture, o.Port.Name, o.Port.ByteSize, o.Port.ApertureVA)
 	}
 	for _, b := range f.Blocks {
@@ -212,10 +215,14 @@ func printable(s string) string {
 	return s
 }
 
+// extents prints extents, with ? for one that is known only at run time.
+func extents(dim []uint64) string {
+	return strings.ReplaceAll(fmt.Sprint(dim), strconv.FormatUint(UnknownDim, 10), "?")
+}
+
 // String prints a layout: "fp16[1 64] strides [128 2]".
 func (d *TensorDescriptor) String() string {
-	dims := strings.ReplaceAll(fmt.Sprint(d.Dim), strconv.FormatUint(UnknownDim, 10), "?")
-	s := fmt.Sprintf("%s%s strides %d", d.Storage, dims, d.Stride)
+	s := fmt.Sprintf("%s%s strides %d", d.Storage, extents(d.Dim), d.Stride)
 	if d.ComponentPack > 1 {
 		s += fmt.Sprintf(" pack %d", d.ComponentPack)
 	}

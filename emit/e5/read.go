@@ -318,6 +318,18 @@ func (r *reader) operand(o flattable.Record, base int) (*Operand, error) {
 		return nil, r.fail(at, descriptorTable, "stride", "%d strides for %d extents", len(op.Desc.Stride),
 			len(op.Desc.Dim))
 	}
+	rank := min(int64(o.Number("rank")), MaxRank+1)
+	if got, want := int64(len(op.Desc.Dim)), max(rank, vectorAxes); got != want {
+		return nil, r.fail(at, descriptorTable, "dim", "%d extents of a tensor of rank %d, want %d", got, rank, want)
+	}
+	missing := len(op.Desc.Dim) - int(rank)
+	for i := range missing {
+		if op.Desc.Dim[i] != 1 || op.Desc.Stride[i] != 0 {
+			return nil, r.fail(at, descriptorTable, "dim", "axis %d has extent %d and stride %d, and a rank of %d "+
+				"leaves 1 and 0", i, op.Desc.Dim[i], op.Desc.Stride[i], rank)
+		}
+	}
+	op.Desc.Dim, op.Desc.Stride = op.Desc.Dim[missing:], op.Desc.Stride[missing:]
 	dim, stride := op.Desc.axes()
 	if got := named(d, ""); got != dim {
 		return nil, r.fail(at, descriptorTable, "width", "named axes %d, but dim says %d", got, dim)

@@ -42,7 +42,8 @@ var (
 		req("descriptor", flattable.Sub, descriptorTable),
 		req("name", flattable.String),
 		opt("aperture", flattable.Uint8),
-		req("port", flattable.Sub, ioPortTable))
+		req("port", flattable.Sub, ioPortTable),
+		opt("rank", flattable.Uint32))
 	argFrameTable = flattable.New("ArgFrame",
 		opt("inputs", flattable.Subs, operandTable),
 		opt("outputs", flattable.Subs, operandTable))

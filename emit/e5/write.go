@@ -231,11 +231,12 @@ func bound(f *Function, indices []uint32) []*node {
 func operandNode(o *Operand) *node {
 	d := &o.Desc
 	dim, stride := d.axes()
+	dims, strides := d.vectors()
 	return newNode(operandTable,
-		newNode(descriptorTable, d.Dim, d.Stride,
+		newNode(descriptorTable, dims, strides,
 			dim[0], dim[1], dim[2], dim[3], dim[4],
 			stride[0], stride[1], stride[2], stride[3], stride[4],
 			scalar(d.Storage), scalar(d.ComponentPack)),
 		o.Name, scalar(o.Aperture),
-		nodeOf(ioPortTable, &o.Port))
+		nodeOf(ioPortTable, &o.Port), uint64(len(d.Dim)))
 }
