@@ -20,7 +20,11 @@ const (
 // Layouts says of each form in which zinc writes weights that the model stores so, for targets that stream it, what
 // tasks read.
 var Layouts = map[string]string{
+	paletteForm + "1": "indices and a codebook",
+	paletteForm + "2": "indices and a codebook",
+	paletteForm + "3": "indices and a codebook",
 	paletteForm + "4": "indices and a codebook",
+	paletteForm + "6": "indices and a codebook",
 	paletteForm + "8": "indices and a codebook",
 	sparseForm:        "masks and the values that are not zero",
 	int8Form:          "bytes and scales",
