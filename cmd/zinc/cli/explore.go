@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/cli/browser"
 	"github.com/spf13/cobra"
 
 	"github.com/zinc-compiler/zinc/inspect/explore"
@@ -28,6 +29,7 @@ type exploreCommand struct {
 	limits  explore.Limits
 	heap    int64 // MiB
 	kept    int64 // MiB
+	open    bool
 	once    bool
 	json    bool
 }
@@ -57,7 +59,7 @@ API (docs/explore.md) with limits on the size, time and memory of requests. If -
 is not a loopback address, everyone who reaches it can read the models.
 
 The command runs until interrupted.`,
-		Example: `  zinc explore digits.mlmodelc
+		Example: `  zinc explore digits.mlmodelc --open
   zinc explore a.mil b.mlpackage --listen 127.0.0.1:0
   zinc explore model.mlmodelc --zinc last=/opt/zinc-0.1/zinc`,
 		GroupID: groupServe,
@@ -78,6 +80,7 @@ The command runs until interrupted.`,
 		"`MIB` of past compilations to keep, most of them in temporary files")
 	f.IntVar(&c.limits.Jobs, "jobs", c.limits.Jobs, "compilations and runs at a time")
 	f.BoolVar(&c.json, "json", false, "print the page's address as JSON when it can be opened")
+	f.BoolVar(&c.open, "open", false, "open the page in the browser")
 	f.BoolVar(&c.once, "dry-run", false, "read the models and print what would be served, without serving")
 	return cmd
 }
@@ -165,5 +168,13 @@ func (c *exploreCommand) run(ctx context.Context, paths []string) (err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	s.Warm(ctx)
+	if c.open {
+		browser.Stdout, browser.Stderr = c.err, c.err
+		go func() { // it may run as long as the browser
+			if err := browser.OpenURL(address); err != nil {
+				fmt.Fprintf(c.err, "zinc: --open: %v; open %s\n", err, address)
+			}
+		}()
+	}
 	return s.Serve(ctx, l)
 }
