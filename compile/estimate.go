@@ -26,6 +26,7 @@ type Estimate struct {
 	DMABytes int64      `json:"dma_bytes"`     // bytes moved between memory and the engine
 	L2Peak   int64      `json:"l2_peak_bytes"` // most bytes of L2 in use at once
 	// Of a report only.
+	Roof   *Roof        `json:"roofline,omitempty"`        // what bounds products and DMA
 	Stages []cost.Stage `json:"dispatch_stages,omitempty"` // of each dispatch
 	CostOf string       `json:"cost_of,omitempty"`         // target on which the costs were measured
 	Known  string       `json:"known_error,omitempty"`     // error of the model of cost, as known from measurements
@@ -35,6 +36,12 @@ type Estimate struct {
 	Forms []FormTime `json:"compressed_forms,omitempty"`
 
 	apart cost.PartTimes // of tasks whose estimates have a band of their own
+}
+
+// Roof is what an operation that multiplies and moves bytes can reach at most, by the rates of the estimate.
+type Roof struct {
+	MACs  float64 `json:"macs"`  // multiply-accumulates a second, of fp16 with all cores
+	Bytes float64 `json:"bytes"` // bytes of DMA a second
 }
 
 // FormTime is what a compressed form of all dense coefficients would save.
@@ -119,7 +126,11 @@ func (u *unit) estimate(index map[*ir.Op]int, f *e5.Function) {
 		return // a plan
 	}
 	tab := u.state.Target
-	all := &Estimate{Stages: cost.Stages(tab), CostOf: cost.RatesOf(tab).Target(), Known: cost.Known(tab)}
+	rates := cost.RatesOf(tab)
+	all := &Estimate{
+		Roof: &Roof{rates.Products / 2, rates.DMA}, Stages: cost.Stages(tab), CostOf: rates.Target(),
+		Known: cost.Known(tab),
+	}
 	u.rep.Estimate = all
 	ops := slices.SortedFunc(maps.Keys(index), func(a, b *ir.Op) int { return index[a] - index[b] })
 	u.parts = partsOf(ops)

@@ -47,6 +47,19 @@ const (
 	NotWorthIt     Verdict = "not-worth-it"    // both can, but the engine takes longer
 )
 
+// Words returns the verdict as a heading.
+func (v Verdict) Words() string {
+	switch v {
+	case HardwareCannot:
+		return "The engine cannot"
+	case ZincCannotYet:
+		return "zinc cannot yet"
+	case NotWorthIt:
+		return "Faster on the CPU"
+	}
+	return "Placed on the CPU"
+}
+
 // hardware contains the rules that follow from a gate or a limit of the hardware, with their sources.
 var hardware = map[string]string{
 	RuleNever:       operationTable,

@@ -69,29 +69,8 @@ func answerTime(b *bytes.Buffer, d *Document) {
 		fmt.Fprintf(b, "%s\n", s)
 	}
 	for _, p := range r.CallParts() {
-		fmt.Fprintf(b, "  %8s  %4s  %s\n", p.Time.Short(), shareOf(p.Time, total), useNames[p.Use]+counted(r, p.Use))
+		fmt.Fprintf(b, "  %8s  %4s  %s\n", p.Time.Short(), shareOf(p.Time, total), partNamed(p.Use).line(r))
 	}
-}
-
-// useNames name the uses of the time of a call.
-var useNames = map[string]string{
-	compile.UseCPU:         "operations on the CPU",
-	cost.Dispatch.String(): "dispatch overhead",
-	cost.Hand.String():     "copying inputs and outputs",
-	cost.Products.String(): "engine: multiply-accumulate",
-	cost.DMA.String():      "engine: DMA, of constants and tensors in memory",
-	cost.L2.String():       "engine: tensors in L2",
-}
-
-// counted says how often a use occurs in a call, "" if that says nothing.
-func counted(r *compile.Report, use string) string {
-	switch use {
-	case useDispatch:
-		return fmt.Sprintf(" x %d", r.Dispatches)
-	case useCPU:
-		return fmt.Sprintf(": %d in %s", r.CPUOps, diag.Count(r.CPUCalls, "call", "calls"))
-	}
-	return ""
 }
 
 // asFP16 says which weights that the model stores compressed are timed as fp16 and which as the engine reads them, ""

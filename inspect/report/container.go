@@ -129,7 +129,8 @@ func (p *ProcedureTime) text(b *bytes.Buffer, all bool) {
 	}
 	slices.SortStableFunc(terms, func(x, y cost.Term) int { return cmp.Compare(p.Terms[y], p.Terms[x]) })
 	for _, t := range terms {
-		fmt.Fprintf(b, "  %8s  %4s  %s\n", p.Terms[t].Short(), shareOf(p.Terms[t], p.Time), useNames[t.String()])
+		fmt.Fprintf(b, "  %8s  %4s  %s\n", p.Terms[t].Short(), shareOf(p.Terms[t], p.Time),
+			partNamed(t.String()).Name+", "+partNamed(t.String()).Doc)
 	}
 	list, title, most := slices.Clone(p.Tasks), "Tasks in order", len(p.Tasks)
 	if !all {

@@ -67,8 +67,9 @@ var Formats = []Format{
 	},
 	{
 		Name: "html", Advises: true, Doc: "a page to look at",
-		Contents: "a page to look at: where the time goes, what to change, a map of time by module, a timeline, a " +
-			"map of the graph by place, and a table of layers that sorts and filters; it refers to nothing outside it",
+		Contents: "a page to look at: where the time goes, what to change, a map of time by module, a timeline " +
+			"with L2, a roofline, the weights by their form, and a table of layers, the slowest first, that sorts " +
+			"and filters; it refers to nothing outside it",
 		Write: writeHTML,
 	},
 	{

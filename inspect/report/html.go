@@ -7,12 +7,14 @@ import (
 	"encoding/base64"
 	"html/template"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/zinc-compiler/zinc/compile"
 	"github.com/zinc-compiler/zinc/compile/cost"
 	"github.com/zinc-compiler/zinc/internal/diag"
 	"github.com/zinc-compiler/zinc/ir"
+	"github.com/zinc-compiler/zinc/target"
 )
 
 var (
@@ -22,6 +24,8 @@ var (
 	pageStyle string
 	//go:embed page.js
 	pageScript string
+	//go:embed charts.js
+	charts string
 )
 
 // newPage parses the template. A program that writes no page does not, and need not contain templates.
@@ -29,6 +33,7 @@ func newPage() *template.Template {
 	return template.Must(template.New("report").Funcs(template.FuncMap{
 		"grouped": grouped, "short": micro, "count": short, "bytes": ShortBytes,
 		"share": shareOf, "percent": Percent, "plural": diag.Count,
+		"words": func(verdict string) string { return target.Verdict(verdict).Words() },
 		"int64": func(n int) int64 { return int64(n) },
 		"sum":   func(a, b int) int { return a + b },
 		"less":  func(a, b cost.Time) cost.Time { return a - b },
@@ -38,18 +43,11 @@ func newPage() *template.Template {
 // micro writes a time as the page does.
 func micro(t cost.Time) string { return strings.Replace(t.Short(), "us", "µs", 1) }
 
-// Uses of the time of a call, which the page has a color for each.
-const (
-	useDispatch = "dispatch"
-	useHand     = "io"
-	useCPU      = compile.UseCPU
-)
-
 // part is one use of the time of a call.
 type part struct {
-	Use, Label string
-	Time       cost.Time
-	Percent    float64
+	Use, Label, Doc string
+	Time            cost.Time
+	Percent         float64
 }
 
 // pageOp is an operation as the page's script reads it. The keys are short because there are thousands.
@@ -69,21 +67,30 @@ type pageOp struct {
 	Tasks    int    `json:"k,omitempty"`
 	Why      string `json:"x,omitempty"`
 	Verdict  string `json:"v,omitempty"`
-	Reads    []int  `json:"r,omitempty"`
 }
 
 // pageSpan is a span of the timeline: track, start and length in nanoseconds, operation or -1, name where there is no
 // operation.
 type pageSpan [5]any
 
-// script is what the page's script draws.
-type script struct {
-	Ops    []pageOp   `json:"ops"`
-	Spans  []pageSpan `json:"spans"`
-	Tracks []string   `json:"tracks"`
-	Other  []pageRest `json:"other"` // time of no operation
-	Total  int64      `json:"total"`
-	Many   bool       `json:"many"` // functions
+// Drawing is what charts.js draws of a report. The keys are short because there are thousands.
+type Drawing struct {
+	Ops    []pageOp          `json:"ops"`
+	Spans  []pageSpan        `json:"spans"`
+	Tracks []pageTrack       `json:"tracks"`
+	Held   [][4]int64        `json:"held"` // start, length in nanoseconds, bytes of L2 that a task uses, operation
+	L2     int64             `json:"l2"`   // its size
+	Roof   *compile.Roof     `json:"roof"`
+	Other  []pageRest        `json:"other"` // time of no operation
+	Names  map[string]string `json:"names"` // of the parts of a call's time
+	Total  int64             `json:"total"`
+	Many   bool              `json:"many"` // functions
+}
+
+// pageTrack is a row of the timeline; Use is the part of the time that its spans are, "" if operations decide.
+type pageTrack struct {
+	Name string `json:"name"`
+	Use  string `json:"use,omitempty"`
 }
 
 // pageRest is time of no operation.
@@ -100,7 +107,7 @@ type pageData struct {
 	Style   template.CSS
 	Script  template.JS
 	Policy  string // the digest of the script, which alone may run
-	Data    script
+	Data    *Drawing
 	Error   string
 	AsFP16  string
 	Total   cost.Time
@@ -110,6 +117,7 @@ type pageData struct {
 	Largest []Cost
 	Shapes  string // of flexible inputs
 	Saved   *savedWeights
+	Weighed []Weighed
 	Kinds   []Kind
 	Groups  []Cause
 	Each    []*compile.Report // functions
@@ -117,46 +125,52 @@ type pageData struct {
 	Others  *GenerationTable // the model on each generation
 }
 
-// uses divides the time of a call, the largest part first.
+// uses divides the time of a call, in the order of Parts.
 func uses(r *compile.Report) []part {
 	total := r.CallTime()
-	var parts []part
+	times := map[string]cost.Time{}
 	for _, p := range r.CallParts() {
-		percent := 100 * float64(p.Time) / float64(total)
-		parts = append(parts, part{Use: p.Use, Label: useNames[p.Use], Time: p.Time, Percent: percent})
+		times[p.Use] = p.Time
+	}
+	var parts []part
+	for _, p := range Parts {
+		if t := times[p.Use]; t > 0 {
+			parts = append(parts, part{Use: p.Use, Label: p.Name, Doc: p.Doc, Time: t,
+				Percent: 100 * float64(t) / float64(total)})
+		}
 	}
 	return parts
 }
 
-// drawn is what the script draws of a report.
-func drawn(r *compile.Report) script {
-	s := script{
-		Total:  int64(r.CallTime()),
-		Tracks: trackNames[:],
-		Many:   len(r.Functions) > 1,
-		Ops:    []pageOp{},
-		Spans:  []pageSpan{},
-		Other:  []pageRest{},
+// Drawn returns what charts of a report show.
+func Drawn(r *compile.Report) *Drawing {
+	s := &Drawing{
+		Total: int64(r.CallTime()),
+		Many:  len(r.Functions) > 1,
+		Ops:   []pageOp{},
+		Spans: []pageSpan{},
+		Held:  [][4]int64{},
+		Other: []pageRest{},
+		Names: map[string]string{},
+	}
+	for _, p := range Parts {
+		s.Names[p.Use] = p.Name
+	}
+	for t := range Track(Tracks) {
+		s.Tracks = append(s.Tracks, pageTrack{t.String(), trackUses[t]})
+	}
+	if tab, err := target.Lookup(r.Target); err == nil && r.Estimate != nil {
+		s.L2, s.Roof = tab.L2Bytes, r.Estimate.Roof
 	}
 	at := cost.Time(0)
 	for _, f := range r.Each() {
-		first := len(s.Ops)
-		for i := range f.Ops {
-			s.Ops = append(s.Ops, drawnOp(f, i, first, s.Many))
-		}
-		for _, x := range Timeline(f) {
-			op, name := -1, x.Name
-			if x.Op >= 0 {
-				op, name = first+x.Op, ""
-			}
-			s.Spans = append(s.Spans, pageSpan{int(x.Track), int64(at + x.Start), int64(x.Time), op, name})
-		}
+		s.draw(f, at)
 		at += f.CallTime()
 	}
 	if e := r.Estimate; e != nil {
 		for _, x := range []pageRest{
-			{"dispatch", useDispatch, int64(e.Terms[cost.Dispatch])},
-			{"inputs and outputs", useHand, int64(e.Terms[cost.Hand])},
+			{partNamed(useDispatch).Name, useDispatch, int64(e.Terms[cost.Dispatch])},
+			{partNamed(useHand).Name, useHand, int64(e.Terms[cost.Hand])},
 		} {
 			if x.Time > 0 {
 				s.Other = append(s.Other, x)
@@ -166,8 +180,32 @@ func drawn(r *compile.Report) script {
 	return s
 }
 
-// drawnOp is operation i of a function whose first operation has the number first.
-func drawnOp(f *compile.Report, i, first int, many bool) pageOp {
+// draw adds a function, whose call begins at a time.
+func (s *Drawing) draw(f *compile.Report, at cost.Time) {
+	first := len(s.Ops)
+	for i := range f.Ops {
+		s.Ops = append(s.Ops, drawnOp(f, i, s.Many))
+	}
+	task := 0
+	for _, x := range Timeline(f) {
+		op, name := -1, x.Name
+		if x.Op >= 0 {
+			op, name = first+x.Op, ""
+		}
+		s.Spans = append(s.Spans, pageSpan{int(x.Track), int64(at + x.Start), int64(x.Time), op, name})
+		if x.Track != TrackEngine {
+			continue
+		}
+		for ; f.TaskList[task].Task != x.Task || f.TaskList[task].Dispatch != x.Dispatch; task++ {
+		}
+		if n := f.TaskList[task].Estimate.L2Peak; n > 0 {
+			s.Held = append(s.Held, [4]int64{int64(at + x.Start), int64(x.Time), n, int64(op)})
+		}
+	}
+}
+
+// drawnOp is operation i of a function.
+func drawnOp(f *compile.Report, i int, many bool) pageOp {
 	o := &f.Ops[i]
 	p := pageOp{
 		Op: o.Op, Name: o.Name, Type: o.Type, Scope: o.Scope, Unit: o.Unit, Line: o.Line, Time: int64(o.Time()),
@@ -188,23 +226,59 @@ func drawnOp(f *compile.Report, i, first int, many bool) pageOp {
 	if o.Refusal != nil {
 		p.Verdict = string(o.Refusal.Verdict)
 	}
-	for _, from := range o.Reads {
-		if from >= 0 && from < len(f.Ops) {
-			p.Reads = append(p.Reads, first+from)
-		}
-	}
 	return p
 }
 
+// Weighed is the weights that the model stores in one form and the engine reads in one way.
+type Weighed struct {
+	Form   string `json:"form"` // how the model stores them
+	Why    string `json:"why"`  // how the engine reads them
+	Count  int    `json:"count,omitempty"`
+	Stored int64  `json:"stored_bytes"` // in the model
+	Read   int64  `json:"read_bytes"`   // by tasks, in a call
+}
+
+// Weigh adds up the weights that tasks read, if the model stores some compressed: those in the order of the model, and
+// last the others.
+func Weigh(r *compile.Report) []Weighed {
+	if r.Estimate == nil {
+		return nil
+	}
+	var rows []Weighed
+	dense := r.Estimate.DenseBytes
+	for _, c := range r.Compressed {
+		if c.Streamed == 0 {
+			continue
+		}
+		if !c.Streams {
+			dense -= c.Streamed
+		}
+		i := slices.IndexFunc(rows, func(w Weighed) bool { return w.Form == c.Form && w.Why == c.Why })
+		if i < 0 {
+			i, rows = len(rows), append(rows, Weighed{Form: c.Form, Why: c.Why})
+		}
+		rows[i].Count++
+		rows[i].Stored += c.Stored
+		rows[i].Read += c.Streamed
+	}
+	if len(rows) > 0 && dense > 0 {
+		rows = append(rows, Weighed{
+			Form: "numbers", Why: "dense: the model stores them so", Stored: dense, Read: dense,
+		})
+	}
+	return rows
+}
+
 func writeHTML(w io.Writer, d *Document) error {
-	digest := sha256.Sum256([]byte(pageScript))
+	script := strings.ReplaceAll(charts, "\nexport ", "\n") + pageScript
+	digest := sha256.Sum256([]byte(script))
 	p := pageData{
 		Document: d,
 		Name:     d.Title(),
-		Style:    template.CSS(pageStyle),
-		Script:   template.JS(pageScript),
+		Style:    template.CSS(partColors + pageStyle),
+		Script:   template.JS(script),
 		Policy:   "sha256-" + base64.StdEncoding.EncodeToString(digest[:]),
-		Data:     drawn(d.Report),
+		Data:     Drawn(d.Report),
 		Error:    cost.Error(d.Report.Target),
 		AsFP16:   asFP16(d.Report),
 		Total:    d.Report.CallTime(),
@@ -214,6 +288,7 @@ func writeHTML(w io.Writer, d *Document) error {
 		Largest:  Largest(d.Report),
 		Shapes:   Shapes(d.Report),
 		Saved:    weightsOf(d.Report),
+		Weighed:  Weigh(d.Report),
 		Kinds:    Kinds(d.Report),
 		Groups:   Causes(d.Report),
 		Each:     d.Report.Each(),

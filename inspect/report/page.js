@@ -1,35 +1,12 @@
-"use strict";
-// Draws a report: a map of time, a timeline, a map of the graph, a table. All of them show the operations of
-// data.ops by their index; choosing one marks it everywhere.
+// Draws a report: a map of time, a timeline, a roofline, a table. All of them show the operations of data.ops by their
+// index; choosing one marks it everywhere. charts.js comes before it, in the same script.
 
 const source = document.getElementById("data"); // out of the document once another report is in its place
 const data = JSON.parse(source.textContent);
 const ops = data.ops;
 const byId = (id) => document.getElementById(id);
-const NS = "http://www.w3.org/2000/svg";
-const color = (use) => `var(--${use || "transfer"})`;
 let chosen = -1;
 
-// el makes an SVG element.
-function el(name, attrs, ...children) {
-  const e = document.createElementNS(NS, name);
-  for (const [k, v] of Object.entries(attrs || {})) if (v !== undefined) e.setAttribute(k, v);
-  e.append(...children);
-  return e;
-}
-
-// three writes a number with three digits at most.
-const three = (v) => (v >= 100 ? v.toFixed(0) : v >= 10 ? v.toFixed(1) : v.toFixed(2)).replace(/(\.\d*?)0+$/, "$1")
-  .replace(/\.$/, "");
-
-function scaled(v, units, step) {
-  let i = 0;
-  while (v >= 999.5 && i < units.length - 1) { v /= step; i++; }
-  return v === 0 ? "" : `${three(v)} ${units[i]}`;
-}
-const time = (ns) => scaled(ns, ["ns", "µs", "ms", "s"], 1000);
-const bytes = (n) => scaled(n, ["B", "kB", "MB", "GB", "TB"], 1000);
-const many = (n) => scaled(n, ["", "k", "M", "G", "T"], 1000);
 // share writes whole per cent, as zinc check does.
 const share = (ns) => {
   const p = data.total ? 100 * ns / data.total : 0;
@@ -37,28 +14,8 @@ const share = (ns) => {
 };
 const place = (o) => (o.u === "cpu" ? "CPU" : o.u);
 
-// The kinds of operations that take most time have a color each.
-const kindTimes = new Map();
-for (const o of ops) if (o.t && o.u !== "cpu") kindTimes.set(o.o, (kindTimes.get(o.o) || 0) + o.t);
-const kinds = [...kindTimes].sort((a, b) => b[1] - a[1]).slice(0, 8).map((k) => k[0]);
-function fillOf(o) {
-  if (o.u === "cpu") return color("cpu");
-  const k = kinds.indexOf(o.o);
-  return k < 0 ? color("rest") : `var(--k${k})`;
-}
-function legend(id) {
-  const entry = (c, n) => {
-    const li = document.createElement("li"), i = document.createElement("i");
-    i.style.background = c;
-    li.append(i, n);
-    return li;
-  };
-  const all = kinds.map((k, i) => entry(`var(--k${i})`, k));
-  if (kindTimes.size > kinds.length) all.push(entry(color("rest"), "others"));
-  if (ops.some((o) => o.t && o.u === "cpu")) all.push(entry(color("cpu"), "on the CPU"));
-  byId(id).replaceChildren(...all);
-}
-legend("kindcolors");
+// An operation has the colour of what bounds it.
+const fillOf = (o) => color(o.u === "cpu" ? "cpu" : o.b);
 
 // The text that follows the pointer.
 function tip(e, text) {
@@ -75,7 +32,8 @@ function tips(node, text) {
   node.addEventListener("pointermove", (e) => tip(e, text()));
   node.addEventListener("pointerleave", () => tip(null, ""));
 }
-const about = (o) => [`${o.o} ${o.n}`, [place(o), o.t && time(o.t), share(o.t || 0), o.b && `bound by ${o.b}`]
+const bound = (o) => o.b && `bound by ${data.names[o.b]}`;
+const about = (o) => [`${o.o} ${o.n}`, [place(o), o.t && time(o.t), share(o.t || 0), bound(o)]
   .filter(Boolean).join(", "), o.l && `line ${o.l}`, o.x].filter(Boolean).join("\n");
 
 // choose marks an operation in every view; from is the view where it was chosen.
@@ -89,12 +47,18 @@ function choose(i, from) {
   for (const e of document.querySelectorAll("[data-ops]")) if (e.members.has(i)) e.classList.add("on");
   byId("what").textContent = `${o.o} ${o.n}`;
   byId("facts").textContent = [o.l && `line ${o.l}`, o.y, o.s, place(o), o.t && `${time(o.t)}, ${share(o.t)}`,
-    o.b && `bound by ${o.b}`, o.x].filter(Boolean).join(" · ");
+    bound(o), o.x].filter(Boolean).join(" · ");
   if (from === "row") return;
   let row = byId(`op-${i}`);
-  if (!row) { byId("find").value = ""; fill(); row = byId(`op-${i}`); row.classList.add("on"); }
+  if (!row) {
+    byId("find").value = "";
+    [only, most] = [null, Infinity];
+    fill();
+    row = byId(`op-${i}`);
+    row.classList.add("on");
+  }
   byId("torow").href = `#op-${i}`;
-  if (from === "graph" || from === "timeline") return;
+  if (from === "chart") return;
   row.scrollIntoView({ block: "center" });
 }
 
@@ -155,30 +119,12 @@ function squares(items, x, y, w, h, place) {
   }
 }
 
-// wide is the width of text in the map.
-const pen = document.createElement("canvas").getContext("2d");
-pen.font = "12px system-ui, sans-serif"; // as the style sheet has it
-const wide = (text) => pen.measureText(text).width;
-
-// label writes text into a box where it fits, shortened unless it must be whole.
-function label(g, text, x, y, w, h, cls, whole = false) {
-  if (h < 16) return;
-  let t = text;
-  if (wide(t) > w - 8) {
-    if (whole) return;
-    while (t.length > 2 && wide(`${t}…`) > w - 8) t = t.slice(0, -1);
-    if (t.length < 3) return;
-    t += "…";
-  }
-  g.append(el("text", { x: x + 5, y: y + 14, class: cls }, t));
-}
-
 let mapBy = "scope";
 function drawMap() {
   const box = byId("map"), W = box.clientWidth, H = Math.max(260, Math.min(440, W * 0.4));
   const root = tree(mapBy);
   if (!root.t) { byId("treemap").hidden = true; return; }
-  const svg = el("svg", { viewBox: `0 0 ${W} ${H}`, height: H, role: "img", "aria-label": "map of time" });
+  const svg = chart(W, H, "map of time");
   const big = (m) => [...m.values()].sort((a, b) => b.t - a.t);
   const leaf = (k, path, x, y, w, h) => {
     if (w < 1.5 || h < 1.5) return;
@@ -219,148 +165,22 @@ for (const b of document.querySelectorAll("[data-by]")) {
     mapBy = b.dataset.by;
     for (const x of document.querySelectorAll("[data-by]")) x.setAttribute("aria-pressed", String(x === b));
     drawMap();
-    choose(chosen, "graph");
+    choose(chosen, "chart");
   });
 }
 
-// ---- Timeline
+// ---- Timeline and roofline
 
-let view = [0, data.total];
-const uses = {
-  dispatch: "dispatch", CPU: "cpu", "engine: multiply-accumulate": "macs", "engine: DMA": "dma", "engine: L2": "l2",
-};
-function drawLine() {
-  const box = byId("line"), W = box.clientWidth, left = W > 700 ? 120 : 88, row = 26;
-  if (!data.spans.length) { byId("timeline").hidden = true; return; }
-  const tracks = data.tracks.map((n, i) => i).filter((i) => data.spans.some((s) => s[0] === i));
-  const H = 26 + tracks.length * row;
-  const svg = el("svg", { viewBox: `0 0 ${W} ${H}`, height: H, role: "img", "aria-label": "timeline of one call" });
-  const x = (t) => left + (t - view[0]) / (view[1] - view[0]) * (W - left - 2);
-  let step = 10 ** Math.floor(Math.log10((view[1] - view[0]) / (W / 160)));
-  for (const f of [1, 2, 5, 10]) if ((view[1] - view[0]) / (step * f) <= W / 110) { step *= f; break; }
-  for (let t = Math.ceil(view[0] / step) * step; t <= view[1]; t += step) {
-    svg.append(el("line", { x1: x(t), x2: x(t), y1: 18, y2: H, class: "grid" }));
-    if (x(t) < W - 50) svg.append(el("text", { x: x(t) + 3, y: 14, class: "quiet" }, time(t) || "0"));
-  }
-  tracks.forEach((track, k) => {
-    const y = 22 + k * row;
-    svg.append(el("text", { x: 0, y: y + 15 }, data.tracks[track].replace("engine: ", W > 700 ? "engine: " : "")));
-    let end = -1;
-    for (const [tr, start, len, i, name] of data.spans) {
-      if (tr !== track || start + len < view[0] || start > view[1]) continue;
-      const a = Math.max(left, x(start)), b = Math.min(W - 2, x(start + len));
-      if (b - a < 0.7 && a < end) continue; // it would be on top of the one before
-      end = a + 0.7;
-      const use = name === "inputs and outputs" ? "io" : uses[data.tracks[track]];
-      const r = el("rect", { x: a, y, width: Math.max(0.7, b - a), height: row - 6, class: "hit",
-        fill: use ? color(use) : fillOf(ops[i]), "data-op": i >= 0 ? i : undefined });
-      tips(r, () => (i >= 0 ? about(ops[i]) : name) + `\n${time(len)} from ${time(start) || "0"}`);
-      if (i >= 0) r.addEventListener("click", () => choose(i, "timeline"));
-      svg.append(r);
-      if (b - a > 34) label(svg, i >= 0 ? ops[i].o : name, a, y + 1, b - a, 18, "in");
-    }
-  });
-  box.replaceChildren(svg);
+// marks makes a node of a chart tell of an operation, and choose it.
+function marks(node, i, text) {
+  tips(node, () => (i >= 0 ? `${about(ops[i])}\n${text()}` : text()));
+  if (i >= 0) node.addEventListener("click", () => choose(i, "chart"));
 }
-function zoom(f, at = 0.5) {
-  const w = Math.min(data.total, Math.max(data.total / 5000, (view[1] - view[0]) * f));
-  const from = view[0] + (view[1] - view[0] - w) * at;
-  move(from, w);
-}
-function move(from, w) {
-  from = Math.min(Math.max(0, from), data.total - w);
-  view = [from, from + w];
-  drawLine();
-  for (const e of document.querySelectorAll(`#line [data-op="${chosen}"]`)) e.classList.add("on");
-}
-byId("in").addEventListener("click", () => zoom(0.4));
-byId("out").addEventListener("click", () => zoom(2.5));
-byId("fit").addEventListener("click", () => move(0, data.total));
-byId("line").addEventListener("wheel", (e) => {
-  if (!e.ctrlKey) return;
-  e.preventDefault();
-  const b = byId("line").getBoundingClientRect();
-  zoom(e.deltaY > 0 ? 1.25 : 0.8, (e.clientX - b.left) / b.width);
-}, { passive: false });
-byId("line").addEventListener("pointerdown", (e) => {
-  const x = e.clientX, from = view[0], w = view[1] - view[0], W = byId("line").clientWidth;
-  if (w >= data.total) return;
-  const drag = (m) => move(from - (m.clientX - x) / W * w, w);
-  addEventListener("pointermove", drag);
-  addEventListener("pointerup", () => removeEventListener("pointermove", drag), { once: true });
-});
-
-// ---- Map of the graph
-
-// lay puts every operation at a depth, after all that it reads, and in the lane of what it reads first or the nearest
-// free one.
-function lay() {
-  const depth = [], lane = [], taken = [], late = [];
-  ops.forEach((o, i) => {
-    depth[i] = 0;
-    for (const r of o.r || []) if (r < i) depth[i] = Math.max(depth[i], depth[r] + 1);
-  });
-  // An operation is next to the first one that reads it.
-  for (let i = ops.length - 1; i >= 0; i--) {
-    if (late[i] !== undefined) depth[i] = Math.max(depth[i], late[i]);
-    for (const r of ops[i].r || []) late[r] = Math.min(late[r] ?? Infinity, depth[i] - 1);
-  }
-  ops.forEach((o, i) => {
-    const full = taken[depth[i]] ||= new Set();
-    const want = o.r && o.r[0] < i ? lane[o.r[0]] : 0;
-    let at = want;
-    for (let k = 1; full.has(at); k++) at = want + (k % 2 ? (k + 1) / 2 : -k / 2);
-    full.add(at);
-    lane[i] = at;
-  });
-  return { depth, lane, columns: Math.max(0, ...depth) + 1 };
-}
-const laid = lay();
-function drawNet() {
-  const box = byId("net"), W = box.clientWidth, step = ops.length > 300 ? 13 : 22, high = ops.length > 300 ? 11 : 14;
-  if (!ops.length) { byId("graph").hidden = true; return; }
-  const across = Math.max(4, Math.floor((W - 12) / step)), rows = Math.ceil(laid.columns / across);
-  const row = (i) => Math.floor(laid.depth[i] / across);
-  // A row has the lanes that its operations use and no others.
-  const lanes = Array.from({ length: rows }, () => new Set());
-  ops.forEach((o, i) => lanes[row(i)].add(laid.lane[i]));
-  const rank = lanes.map((l) => new Map([...l].sort((a, b) => a - b).map((n, k) => [n, k])));
-  const top = [];
-  let H = 8;
-  rank.forEach((l, r) => { top[r] = H; H += l.size * high + 12; });
-  const at = (i) => {
-    const r = row(i);
-    return [8 + (laid.depth[i] % across) * step, top[r] + 6 + rank[r].get(laid.lane[i]) * high, r];
-  };
-  const svg = el("svg", { viewBox: `0 0 ${W} ${H}`, height: H, role: "img", "aria-label": "map of the graph" });
-  const wires = el("g"), dots = el("g");
-  const feeds = ops.map(() => []);
-  ops.forEach((o, i) => {
-    for (const from of o.r || []) {
-      const [x, y, r] = at(i), [fx, fy, fr] = at(from);
-      const bend = Math.min(30, Math.abs(x - fx) / 2);
-      const d = r === fr ? `M${fx} ${fy}C${fx + bend} ${fy} ${x - bend} ${y} ${x} ${y}` :
-        `M${fx} ${fy}h${Math.min(10, W - fx)}M${x} ${y}h-8`;
-      const wire = el("path", { d, class: "wire" });
-      feeds[from].push(wire);
-      feeds[i].push(wire);
-      wires.append(wire);
-    }
-  });
-  const most = Math.max(1, ...ops.map((o) => o.t || 0));
-  ops.forEach((o, i) => {
-    const [x, y] = at(i);
-    const r = 2.4 + (high / 2 - 2.6) * Math.sqrt((o.t || 0) / most);
-    const dot = el("circle", { cx: x, cy: y, r, fill: color(o.u), class: "hit", "data-op": i });
-    tips(dot, () => about(o));
-    dot.addEventListener("pointerenter", () => feeds[i].forEach((w) => w.classList.add("lit")));
-    dot.addEventListener("pointerleave", () => feeds[i].forEach((w) => w.classList.remove("lit")));
-    dot.addEventListener("click", () => choose(i, "graph"));
-    dots.append(dot);
-  });
-  svg.append(wires, dots);
-  box.replaceChildren(svg);
-}
+const line = new Timeline(byId("line"), data, marks);
+line.moved = () => document.querySelectorAll(`#line [data-op="${chosen}"]`).forEach((e) => e.classList.add("on"));
+byId("in").addEventListener("click", () => line.zoom(0.4));
+byId("out").addEventListener("click", () => line.zoom(2.5));
+byId("fit").addEventListener("click", () => line.all());
 
 // ---- Table
 
@@ -373,14 +193,15 @@ const columns = [
   { title: "module", width: 18, cls: "wide2", of: (o) => (o.s || "").replaceAll("/", " / ") },
   { title: "place", width: 10, of: place },
   { title: "time", width: 10, cls: "n", of: (o) => time(o.t || 0), by: (o) => o.t || 0 },
-  { title: "bound", width: 8, cls: "wide0", of: (o) => (o.u === "cpu" ? "" : o.b || "") },
+  { title: "bound", width: 8, cls: "wide0", of: (o) => (o.u === "cpu" ? "" : data.names[o.b] || "") },
   { title: "DMA", width: 9, cls: "n wide1", of: (o) => bytes(o.d || 0), by: (o) => o.d || 0 },
   { title: "MACs", width: 8, cls: "n wide2", of: (o) => many(o.m || 0), by: (o) => o.m || 0 },
-  { title: "constants", width: 9, cls: "n wide1", of: (o) => bytes(o.w || 0), by: (o) => o.w || 0 },
+  { title: "weights", width: 9, cls: "n wide1", of: (o) => bytes(o.w || 0), by: (o) => o.w || 0 },
   { title: "why", width: 22, cls: "why wide0", of: (o) => o.x || "" },
 ];
 if (data.many) columns.unshift({ title: "function", width: 10, of: (o) => o.f });
-let sort = { column: null, down: false };
+let sort = { column: data.total ? columns.find((c) => c.title === "time") : null, down: true };
+let most = 60; // rows that are shown
 let only = null; // what a click in a map left of the rows
 const text = ops.map((o) => [o.f, o.o, o.n, o.s, place(o), o.b, o.x, o.v, `line ${o.l}`].join(" ").toLowerCase());
 
@@ -417,8 +238,8 @@ function fill() {
     list = list.map((i) => [by(ops[i]), i]).sort((a, b) => (a[0] < b[0] ? -way : a[0] > b[0] ? way : a[1] - b[1]))
       .map((p) => p[1]);
   }
-  const most = Math.max(1, ...ops.map((o) => o.t || 0));
-  const rows = list.map((i) => {
+  const longest = Math.max(1, ...ops.map((o) => o.t || 0));
+  const rows = list.slice(0, most).map((i) => {
     const o = ops[i], tr = document.createElement("tr");
     tr.id = `op-${i}`;
     tr.dataset.op = i;
@@ -432,7 +253,7 @@ function fill() {
       if (col.title === "time" && o.t) {
         const m = document.createElement("i");
         m.className = `meter c-${o.b}`;
-        m.style.width = `${100 * o.t / most}%`;
+        m.style.width = `${100 * o.t / longest}%`;
         td.append(m);
       }
       tr.append(td);
@@ -442,10 +263,13 @@ function fill() {
   });
   head();
   byId("rows").tBodies[0].replaceChildren(...rows);
+  byId("rest").hidden = list.length <= most;
+  byId("rest").textContent = `Show the other ${list.length - most}`;
   const t = list.reduce((s, i) => s + (ops[i].t || 0), 0);
   byId("shown").textContent = list.length === ops.length ? `${ops.length} operations` :
     `${list.length} of ${ops.length}${only ? `, ${only.name}` : ""}${t ? `, ${time(t)}` : ""}`;
 }
+byId("rest").addEventListener("click", () => { most = Infinity; fill(); });
 byId("find").addEventListener("input", () => { only = null; fill(); });
 for (const b of document.querySelectorAll("[data-kind]")) {
   b.addEventListener("click", () => {
@@ -457,7 +281,14 @@ for (const b of document.querySelectorAll("[data-kind]")) {
 byId("close").addEventListener("click", () => choose(-1));
 addEventListener("keydown", (e) => { if (e.key === "Escape" && source.isConnected) choose(-1); });
 
-function draw() { drawMap(); drawLine(); drawNet(); if (chosen >= 0) choose(chosen, "graph"); }
+function draw() {
+  drawMap();
+  byId("timeline").hidden = !data.spans.length;
+  if (data.spans.length) line.draw();
+  byId("roofline").hidden = false; // a hidden box has no width
+  byId("roofline").hidden = !roofline(byId("roof"), data, marks);
+  if (chosen >= 0) choose(chosen, "chart");
+}
 let width = 0;
 new ResizeObserver((_, observer) => {
   if (!source.isConnected) observer.disconnect();

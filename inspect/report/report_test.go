@@ -274,7 +274,7 @@ func TestHTMLHasEveryOperationAndItsTime(t *testing.T) {
 	bad, _ := hostile(t)
 	for _, d := range []*Document{{Report: digits(t)}, {Report: several(t)}, bad} {
 		text := output(t, "html", d)
-		var data script
+		var data Drawing
 		if err := json.Unmarshal([]byte(element(t, text, `id="data">`, "</script>")), &data); err != nil {
 			t.Fatal(err)
 		}

@@ -21,7 +21,10 @@ const (
 	Tracks = iota
 )
 
-var trackNames = [Tracks]string{"dispatch", "CPU", "engine", "engine: multiply-accumulate", "engine: DMA", "engine: L2"}
+var trackNames = [Tracks]string{"dispatch", "CPU", "engine", "products", "DMA", "L2"}
+
+// trackUses are the parts of a call's time that tracks show; operations on the engine have several.
+var trackUses = [Tracks]string{useDispatch, useCPU, "", cost.Products.String(), cost.DMA.String(), cost.L2.String()}
 
 // String returns the track's name.
 func (t Track) String() string { return trackNames[t] }
@@ -97,7 +100,7 @@ func (t *timeline) dispatch(n int) {
 		host(s.Name, s.Time)
 	}
 	if d.Estimate != nil {
-		host("inputs and outputs", d.Estimate.Terms[cost.Hand])
+		host(partNamed(useHand).Name, d.Estimate.Terms[cost.Hand])
 	}
 	for ; t.task < len(t.f.TaskList) && t.f.TaskList[t.task].Dispatch == n; t.task++ {
 		x := &t.f.TaskList[t.task]

@@ -379,6 +379,8 @@ class Estimate:
     dma_bytes: int
     #: most bytes of L2 in use at once
     l2_peak_bytes: int
+    #: what bounds products and DMA
+    roofline: Roof | None = None
     #: of each dispatch
     dispatch_stages: tuple[Stage, ...] = ()
     #: target on which the costs were measured
@@ -1083,6 +1085,16 @@ class RefusalInfo:
     source: str | None = None
     #: Native says what the target's hardware does with the operation, "" if no published table lists it
     native: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Roof:
+    """compile.Roof in docs/json.md."""
+
+    #: multiply-accumulates a second, of fp16 with all cores
+    macs: float
+    #: bytes of DMA a second
+    bytes: float
 
 
 @dataclass(frozen=True, kw_only=True)

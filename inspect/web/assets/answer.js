@@ -1,5 +1,7 @@
 // The first answer: the time of a call and its parts, from the JSON of zinc check. The report says the rest.
 
+import { ordered, parts } from "./parts.js";
+
 const node = (tag, props = {}, ...children) => {
   const e = Object.assign(document.createElement(tag), props);
   e.append(...children);
@@ -17,18 +19,11 @@ const bytes = (n) => three(n, ["B", "kB", "MB", "GB", "TB"]);
 const many = (n) => three(n, ["", "k", "M", "G", "T"]).trim();
 const percent = (part, whole) => (whole ? `${Number(((100 * part) / whole).toPrecision(3))} %` : "");
 
-// names are the parts of the time of a call.
-const names = {
-  cpu: "operations on the CPU", dispatch: "dispatch overhead", io: "copying inputs and outputs",
-  macs: "engine: multiply-accumulate", dma: "engine: DMA, of constants and tensors in memory",
-  l2: "engine: tensors in L2",
-};
-
 // answer shows the first target of a document.
 export function answer(document_) {
   const t = document_.targets[0], ops = t.engine_ops + t.cpu_ops;
-  const used = Object.entries({ cpu: t.cpu_us, ...t.estimate?.terms_us }).filter(([, us]) => us > 0)
-    .map(([use, us]) => ({ use, label: names[use], us })).sort((a, b) => b.us - a.us);
+  const used = ordered(Object.entries({ cpu: t.cpu_us, ...t.estimate?.terms_us }).filter(([, us]) => us > 0)
+    .map(([name, us]) => ({ name, label: parts[name], us })));
   const tile = (name, value, more) => node("div", {}, node("dt", { textContent: name }),
     node("dd", {}, `${value} `, node("small", { textContent: more })));
   const bar = node("div", { className: "stack", role: "img",
@@ -48,11 +43,11 @@ export function answer(document_) {
       tile("DMA", bytes(t.estimate?.dma_bytes || 0), "a call")),
     bar,
     node("ul", { className: "legend" }, ...used.map((p) => node("li", {},
-      node("i", { className: `c-${p.use}` }), `${p.label} `, node("b", { textContent: time(p.us) })))));
+      node("i", { className: `c-${p.name}` }), `${p.label} `, node("b", { textContent: time(p.us) })))));
 }
 
 function part(p) {
-  const i = node("i", { className: `c-${p.use}`, title: `${p.label}: ${time(p.us)}` });
+  const i = node("i", { className: `c-${p.name}`, title: `${p.label}: ${time(p.us)}` });
   i.style.flexGrow = p.us;
   return i;
 }
