@@ -21,14 +21,16 @@ type costAnswer struct {
 	Range     string    `json:"range,omitempty"` // times that the estimate's known error allows, in words
 	Error     string    `json:"error,omitempty"` // of the estimate, in one line
 	// Parts split the total: the terms of package cost, and "cpu".
-	Parts      []costPart     `json:"parts"`
-	Kinds      []report.Kind  `json:"kinds"`
-	Causes     []cpuCause     `json:"causes"`
-	Statements []opCost       `json:"statements"` // those with operations in the compiled program
-	Dispatches []dispatchCost `json:"dispatches"`
-	CPUCalls   int            `json:"cpu_calls"`
-	EngineMACs int64          `json:"engine_macs"`
-	CPUMACs    int64          `json:"cpu_macs"`
+	Parts []costPart `json:"parts"`
+	// Weights are what the model stores compressed, and the rest.
+	Weights    []report.Weighed `json:"weights,omitempty"`
+	Kinds      []report.Kind    `json:"kinds"`
+	Causes     []cpuCause       `json:"causes"`
+	Statements []opCost         `json:"statements"` // those with operations in the compiled program
+	Dispatches []dispatchCost   `json:"dispatches"`
+	CPUCalls   int              `json:"cpu_calls"`
+	EngineMACs int64            `json:"engine_macs"`
+	CPUMACs    int64            `json:"cpu_macs"`
 }
 
 // costPart is a part of the time of a call.
@@ -88,12 +90,21 @@ func costView(_ *Server, v *view, _ *http.Request) (any, error) {
 	return costOf(v.report, v.statements), nil
 }
 
+// drawingView answers with what the charts of a view show.
+func drawingView(_ *Server, v *view, _ *http.Request) (any, error) {
+	if v.report == nil {
+		return nil, &requestError{http.StatusConflict, errFailed}
+	}
+	return report.Drawn(v.report), nil
+}
+
 // costOf returns the estimate of a report by the statements of its source.
 func costOf(r *compile.Report, statements []statement) *costAnswer {
 	c := &costAnswer{
 		Estimated:  r.Estimate != nil,
 		Total:      r.CallTime(),
 		Parts:      []costPart{},
+		Weights:    report.Weigh(r),
 		Dispatches: []dispatchCost{},
 		CPUCalls:   r.CPUCalls,
 		EngineMACs: r.EngineMACs,

@@ -212,8 +212,9 @@ func TestGraphFoldsRepeatedBlocks(t *testing.T) {
 	var g graphAnswer
 	c.must("/api/view/"+c.compile(Config{Model: "m"}).Key+"/graph", nil, &g)
 	checkGraph(t, &g)
-	if len(g.Nodes) != 63 || len(g.Scopes) != 12 || g.Scopes[0].First != 2 || g.Scopes[0].Count != 5 ||
-		g.Scopes[11].Repeat != 12 || g.Scopes[11].Index != 11 {
+	all, first, last := graphScope{"12 blocks", -1, 2, 60, 12, -1}, graphScope{"block 1 of 12", 0, 2, 5, 12, 0},
+		graphScope{"block 12 of 12", 0, 57, 5, 12, 11}
+	if len(g.Nodes) != 63 || len(g.Scopes) != 13 || g.Scopes[0] != all || g.Scopes[1] != first || g.Scopes[12] != last {
 		t.Errorf("%d nodes, scopes %+v", len(g.Nodes), g.Scopes)
 	}
 	if g.Nodes[1].Scope != -1 || g.Nodes[1].Statement < 0 || g.Nodes[62].Op != "output" {

@@ -18,6 +18,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/zinc-compiler/zinc/inspect/report"
 )
 
 const digits = "../../examples/digits/digits.mlmodelc"
@@ -411,10 +413,15 @@ func TestLimitsAreEnforced(t *testing.T) {
 // a second request.
 func TestFirstAnswerHasTheStyle(t *testing.T) {
 	c := newClient(t, small)
+	colors, err := report.Shared.ReadFile("parts.css")
+	if err != nil {
+		t.Fatal(err)
+	}
 	style, err := assetFiles.ReadFile("assets/style.css")
 	if err != nil {
 		t.Fatal(err)
 	}
+	style = slices.Concat(colors, style)
 	for _, path := range []string{"/", "/index.html"} {
 		a, err := http.Get(c.url + path)
 		if err != nil {
@@ -428,7 +435,8 @@ func TestFirstAnswerHasTheStyle(t *testing.T) {
 		_, rest, _ := strings.Cut(string(page), "<style>")
 		got, _, _ := strings.Cut(rest, "</style>")
 		if got != string(style) || strings.Contains(string(page), `rel="stylesheet"`) {
-			t.Errorf("%s: the page has a style sheet of %d bytes, want the %d of style.css", path, len(got), len(style))
+			t.Errorf("%s: the page has a style sheet of %d bytes, want the %d of parts.css and style.css", path,
+				len(got), len(style))
 		}
 		digest := sha256.Sum256([]byte(got))
 		want := "style-src 'sha256-" + base64.StdEncoding.EncodeToString(digest[:]) + "';"

@@ -30,15 +30,15 @@ type graphNode struct {
 	Scope     int    `json:"scope"`     // -1 for the top
 }
 
-// graphScope is a sequence of operations that can be folded into one node: an iteration of a block that the program
-// repeats, or a part of a long sequence.
+// graphScope is a sequence of operations that can be folded into one node: a block that the program repeats with all
+// its iterations, one iteration, or a part of a long sequence.
 type graphScope struct {
 	Name   string `json:"name"`
 	Parent int    `json:"parent"` // -1 for the top
 	First  int    `json:"first"`  // node
 	Count  int    `json:"count"`  // of nodes
 	Repeat int    `json:"repeat"` // iterations of the block, 1 for a part of a sequence
-	Index  int    `json:"index"`  // of the iteration
+	Index  int    `json:"index"`  // of the iteration, -1 for the scope of all
 }
 
 // leastLabel is the size in bytes of a constant above which its name says what a scope is for.

@@ -21,6 +21,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/zinc-compiler/zinc/inspect/report"
 	"github.com/zinc-compiler/zinc/internal/mapfault"
 )
 
@@ -41,10 +42,15 @@ var front = sync.OnceValue(func() (f struct {
 	if err != nil {
 		panic(err) // the file is embedded
 	}
+	colors, err := report.Shared.ReadFile("parts.css")
+	if err != nil {
+		panic(err)
+	}
 	style, err := assetFiles.ReadFile("assets/style.css")
 	if err != nil {
 		panic(err)
 	}
+	style = slices.Concat(colors, style)
 	digest := sha256.Sum256(style)
 	f.page = bytes.Replace(page, []byte(link), slices.Concat([]byte("<style>"), style, []byte("</style>")), 1)
 	f.policy = fmt.Sprintf(policy, base64.StdEncoding.EncodeToString(digest[:]))
@@ -79,6 +85,7 @@ var routes = []struct {
 	{"GET /api/view/{key}/links", onLowered(linksView)},
 	{"GET /api/view/{key}/report", onView(reportView)},
 	{"GET /api/view/{key}/cost", onView(costView)},
+	{"GET /api/view/{key}/drawing", onView(drawingView)},
 	{"GET /api/view/{key}/graph", onView(graphView)},
 	{"POST /api/view/{key}/advice", onView(adviceView)},
 	{"POST /api/view/{key}/explain", onView(explainView)},
@@ -244,6 +251,9 @@ func asset(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	b, err := assetFiles.ReadFile("assets/" + name)
+	if err != nil {
+		b, err = report.Shared.ReadFile(strings.TrimPrefix(name, "js/"))
+	}
 	if err != nil {
 		fail(w, &requestError{http.StatusNotFound, errors.New("page not found")})
 		return

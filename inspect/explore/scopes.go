@@ -73,10 +73,12 @@ func (s *scoper) divide(lo, hi, parent int) {
 		return
 	}
 	s.divide(lo, at, parent)
+	all := len(s.scopes)
+	s.scopes = append(s.scopes, graphScope{Parent: parent, First: at, Count: times * period, Repeat: times, Index: -1})
 	for k := range times {
 		from := at + k*period
 		id := len(s.scopes)
-		s.scopes = append(s.scopes, graphScope{Parent: parent, First: from, Count: period, Repeat: times, Index: k})
+		s.scopes = append(s.scopes, graphScope{Parent: all, First: from, Count: period, Repeat: times, Index: k})
 		for i := from; i < from+period; i++ {
 			s.g.Nodes[i].Scope = id
 		}
@@ -86,6 +88,7 @@ func (s *scoper) divide(lo, hi, parent int) {
 			s.parts(id, from, from+period)
 		}
 	}
+	s.scopes[all].Name = s.series(all)
 	s.divide(at+period*times, hi, parent)
 }
 
@@ -155,6 +158,26 @@ func (s *scoper) parts(parent, lo, hi int) {
 		}
 		own = own[n:]
 	}
+}
+
+// series names a block with all its iterations, by the first and the last.
+func (s *scoper) series(id int) string {
+	c := &s.scopes[id]
+	var names []string
+	for i := range s.scopes {
+		if x := &s.scopes[i]; x.Parent == id && x.Index >= 0 && x.Repeat == c.Repeat {
+			names = append(names, x.Name)
+		}
+	}
+	first, last := names[0], names[len(names)-1]
+	at := strings.LastIndexByte(first, '.') + 1
+	switch {
+	case first == last:
+		return first
+	case strings.HasPrefix(last, first[:at]) && isNumber(first[at:]) && isNumber(last[at:]):
+		return first + " to " + last[at:]
+	}
+	return fmt.Sprintf("%d blocks", c.Repeat)
 }
 
 func isNumber(s string) bool { return strings.Trim(s, "0123456789") == "" }

@@ -2,8 +2,9 @@
 // where it is, and what to write instead.
 
 import { bytes, el } from "./dom.js";
-import { badge, bar, big, bounds, count, micro, parts, place, share, time } from "./units.js";
-import { shortType } from "./code.js";
+import { ordered, parts } from "./parts.js";
+import { badge, bar, big, count, micro, place, share, time } from "./units.js";
+import { shortName, shortType } from "./code.js";
 
 const FEW = 8; // rows of a list that are shown at first
 
@@ -48,10 +49,11 @@ export class Answer {
   }
 
   // take begins with a compilation. Without a key it is not there yet, and only its costs are known.
-  take({ key, summary, why, edited, base }) {
+  take({ key, summary, why, notes = [], edited, base }) {
     this.key = key;
     this.summary = summary;
     this.why = why;
+    this.notes = notes;
     this.edited = edited;
     this.base = base;
     this.tasks = [];
@@ -103,16 +105,19 @@ export class Answer {
       this.hero(c),
       this.why ? dim(this.why) : null,
       this.parts(c),
+      ...this.notes.map((n) => el("p", { class: "caution", textContent: n })),
       el("p", {
         textContent:
           `${s.engine_ops} of ${count(all, "operation")} on the engine` +
           (macs ? `, with ${share(c.engine_macs, macs)} of ${big(macs)} multiply-accumulates` : "") +
           `; ${count(s.dispatches, "dispatch", "dispatches")}, ${count(c.cpu_calls, "call", "calls")} of the CPU.`,
       }),
+      s.coreml_line ? dim(s.coreml_line) : null,
       ...this.first(c),
       ...this.slowest(),
       ...this.causes(c),
       ...this.kinds(c),
+      ...this.weights(c),
       ...this.dispatches(c),
       ...this.generations(),
     ];
@@ -150,10 +155,10 @@ export class Answer {
 
   parts(c) {
     if (!c.estimated || !c.us) return null;
-    const shown = c.parts.filter((p) => p.us > 0);
+    const shown = ordered(c.parts.filter((p) => p.us > 0));
     const stack = el("div", { class: "stack", role: "img", "aria-label": "Where the time of a call goes" });
     for (const p of shown) {
-      const node = el("i", { class: `part-${p.name}`, title: `${parts[p.name]}: ${time(p.us)}` });
+      const node = el("i", { class: `c-${p.name}`, title: `${parts[p.name]}: ${time(p.us)}` });
       node.style.flexGrow = p.us / c.us;
       stack.append(node);
     }
@@ -171,7 +176,7 @@ export class Answer {
             el(
               "tr",
               {},
-              el("td", {}, el("i", { class: `key part-${p.name}` })),
+              el("td", {}, el("i", { class: `key c-${p.name}` })),
               el("td", { textContent: parts[p.name] }),
               el("td", { class: "num", textContent: time(p.us) }),
               el("td", { class: "num", textContent: share(p.us, c.us) }),
@@ -287,7 +292,7 @@ export class Answer {
             c.statement,
             badge(p),
             el("span", { class: "what", textContent: s.op }),
-            el("span", { class: "who", textContent: s.name }),
+            el("span", { class: "who", textContent: shortName(s.name) }),
             bar(c.us, this.costs.most, p),
             el("span", { class: "num", textContent: time(c.us) }),
             el("span", { class: "num dim", textContent: share(c.us, this.costs.total) }),
@@ -343,12 +348,28 @@ export class Answer {
             el("span", { class: "what", textContent: k.op }),
             el("span", {
               class: "who",
-              textContent: `\u00d7 ${k.count}${k.bound ? `, bound by ${bounds[k.bound] || k.bound}` : ""}`,
+              textContent: `\u00d7 ${k.count}${k.bound ? `, bound by ${parts[k.bound] || k.bound}` : ""}`,
             }),
             bar(k.us, most, k.unit === "cpu" ? "cpu" : "engine"),
             el("span", { class: "num", textContent: time(k.us) }),
             el("span", { class: "num dim", textContent: share(k.us, c.us) }),
           ),
+        ),
+      ),
+    ];
+  }
+
+  // weights is how the engine reads weights that the model stores compressed.
+  weights(c) {
+    if (!c.weights?.length) return [];
+    return [
+      h3("Weights"),
+      ...c.weights.map((w) =>
+        el(
+          "p",
+          {},
+          el("b", { textContent: w.form }),
+          `: ${bytes(w.stored_bytes)} in the model, ${bytes(w.read_bytes)} read a call; ${w.why}`,
         ),
       ),
     ];
@@ -511,7 +532,7 @@ export class Answer {
       { class: "tiles" },
       tile(known ? time(c.us) : "\u2014", "a call"),
       tile(known ? share(c.us, this.costs.total) || "0 %" : "\u2014", "of the total"),
-      c.bound ? tile(bounds[c.bound] || c.bound, "is the limit") : null,
+      c.bound ? tile(parts[c.bound] || c.bound, "is the limit") : null,
       c.dma_bytes ? tile(bytes(c.dma_bytes), "by DMA") : null,
       c.macs ? tile(big(c.macs), "multiply-accumulates") : null,
     );

@@ -13,7 +13,7 @@ import { Links } from "./links.js";
 import { Source } from "./mil.js";
 import { Palette } from "./palette.js";
 import { commands, menu, panes, setPanes } from "./panes.js";
-import { Chain, Container, Outputs } from "./panels.js";
+import { Chain, Charts, Container, Outputs } from "./panels.js";
 import { apply, change, pack, unpack } from "./share.js";
 import { setWidths, splitters, widths } from "./split.js";
 import { Tasks } from "./tasks.js";
@@ -83,13 +83,15 @@ function tablist(host, ids, open) {
   };
 }
 
-// What is deeper: tasks, container, chain, outputs, with the bytes beside them.
+// What is deeper: tasks, container, chain, outputs, with the bytes beside them; and charts.
 const panels = {};
 const tabs = [
   ["tasks", "Tasks"],
   ["container", "Container"],
   ["chain", "E5 chain"],
   ["outputs", "Outputs"],
+  ["timeline", "Timeline"],
+  ["roofline", "Roofline"],
 ];
 for (const [id, label] of tabs) {
   panels[id] = el("div", { id: `panel-${id}`, hidden: true });
@@ -116,6 +118,7 @@ function openTab(id, deep = true) {
   for (const [t] of tabs) panels[t].hidden = t !== id;
   chooseTab(`tab-${id}`);
   if (deep) openDeep(true);
+  charts.draw();
   remember();
 }
 let deep = false;
@@ -215,6 +218,12 @@ const graph = new GraphView($("graph"), links, costs, {
 });
 const tasks = new Tasks(panels.tasks, links, { pin, hover, point: (offset) => bytes.point(offset) });
 const bytes = new Bytes(links, { pin, hover, wordTip: (at, offset) => tasks.wordTip(at, offset) });
+const charts = new Charts(panels.timeline, panels.roofline, {
+  choose: (o) => {
+    const i = links.statements.findIndex((s) => s.name === o.n && s.op === o.o);
+    if (i >= 0) pinStatement(i);
+  },
+});
 const container = new Container(panels.container, links, { show: (s, o) => bytes.go(s, o).catch(trouble) });
 const chain = new Chain(panels.chain, links, { pin, hover });
 const outputs = new Outputs(panels.outputs, {
@@ -416,6 +425,7 @@ function blank(because) {
   tasks.take("", [], because);
   bytes.take("", false, because);
   container.take("", because);
+  charts.take("", because).catch(trouble);
   chain.take("", because);
   outputs.take("", because);
 }
@@ -456,7 +466,12 @@ async function fillDeep() {
   if (!deep) return;
   await fill("deep", async (key) => {
     const of = paired ? key : "";
-    await Promise.all([bytes.take(key, paired, why), container.take(of, why), chain.take(of, why)]);
+    await Promise.all([
+      bytes.take(key, paired, why),
+      container.take(of, why),
+      chain.take(of, why),
+      charts.take(key, why),
+    ]);
     if (!links.pinned) return;
     tasks.reveal(true);
     chain.reveal();
@@ -495,13 +510,14 @@ async function take(s, signal) {
     ? ""
     : `zinc writes no programs for ${s.target}: its field table is not known. ` +
       "Operations are only placed, not lowered.";
-  const assumed = s.assumed_weights ? `assumed values of ${s.assumed_weights.join(", ")}` : "";
-  status([notice, assumed, names, s.line, s.coreml_line].filter(Boolean).join("; "), notice !== "" || assumed !== "");
+  const assumed = s.assumed_weights ? `Weights are made up: ${s.assumed_weights.join(", ")}.` : "";
+  status(notice, notice !== "");
   notice = "";
   const config_ = JSON.stringify(config.value());
   const edited = source.edited();
   if (!edited) bases.set(config_, { us: cost.us, key: s.key });
-  answer.take({ key: s.key, summary: s, why, edited, base: bases.get(config_) });
+  const notes = [assumed, names].filter(Boolean);
+  answer.take({ key: s.key, summary: s, why, notes, edited, base: bases.get(config_) });
   outputs.take(paired ? s.key : "", why);
   source.layout();
   $("pass").disabled = false;
@@ -604,11 +620,12 @@ async function restore() {
   return state.edits ? { sha256: state.sha256, change: state.edits } : null;
 }
 
-// openCompare compares the model's own text with the text as edited, both as the page compiles them.
+// openCompare compares the model's own text with the text as edited, or with itself in fp16 where nothing is edited.
 function openCompare(on) {
   if (on) {
     const now = config.value();
-    compare.take({ a: { ...now, text: "own" }, b: { ...now, text: "edited" } });
+    const b = source.edited() ? { ...now, text: "edited" } : { ...now, text: "own", precision: "fp16" };
+    compare.take({ a: { ...now, text: "own" }, b });
   }
   compare.open(on);
   remember();

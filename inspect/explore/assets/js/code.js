@@ -101,6 +101,48 @@ export function statement(line) {
   };
 }
 
+// shortName leaves out what the converter adds to the name of a result in fp16.
+export const shortName = (name) => name.replace(/_cast_fp16$/, "");
+
+// readable writes a statement in the order in which it is shown, for editing: operation, results, what it reads, types.
+// null for a line that written would not give back.
+export function readable(line) {
+  const s = statement(line);
+  if (!s || s.cut || s.op === "const") return null;
+  const args = s.args.map((a) => (a.name ? `${a.name} = ${a.value}` : a.value)).join(", ");
+  const types = s.results.map((r) => shortType(r.type)).join(", ");
+  const text = `${s.op} ${s.results.map((r) => r.name).join(", ")} (${args}): ${types}`;
+  return written(text, line) === line ? text : null;
+}
+
+const form =
+  /^\s*([A-Za-z_][\w.]*(?:<[^<>()]*>)?)\s+([\w.]+(?:\s*,\s*[\w.]+)*)\s*\((.*)\)\s*:\s*([^:()]+?)\s*$/s;
+
+// written is the line of MIL that a text of readable's form stands for, with what the form leaves out from the line
+// that it was; another text is MIL already.
+export function written(text, line) {
+  const s = statement(line);
+  const m = form.exec(text);
+  if (!s || !m) return text;
+  const names = m[2].split(/\s*,\s*/),
+    types = split(m[4]);
+  const own = new Map(s.results.map((r) => [shortType(r.type), r.type]));
+  const results = names.map((name, i) => `${own.get(types[i]) ?? longType(types[i] || "")} ${name}`);
+  let rest = s.rest;
+  s.results.forEach((r, i) => {
+    if (names[i]) rest = rest.replace(`"${r.name}"`, `"${names[i]}"`);
+  });
+  return `${line.slice(0, s.indent)}${results.join(", ")} = ${m[1]}(${m[3]})${rest}`;
+}
+
+// longType is the type that a short one stands for.
+function longType(type) {
+  const t = /^(state )?(\w+)(?: ([\w?]+(?:[\u00d7x][\w?]+)*))?$/.exec(type.trim());
+  if (!t) return type;
+  const long = `tensor<${t[2]}, [${(t[3] || "").split(/[\u00d7x]/).filter(Boolean).join(", ")}]>`;
+  return t[1] ? `state<${long}>` : long;
+}
+
 const span = (kind, text) => el("span", { class: `t-${kind}`, textContent: text });
 const pad = (indent) => " ".repeat(Math.min(indent >> 2, 8));
 
@@ -124,24 +166,23 @@ const shape = (types) =>
     title: types.map(shortType).join(", "),
   });
 
-// source makes the elements of a line of MIL: name, operation, what it reads, then the constants that it names, dimmed,
-// and the types at the right edge. isConst says whether a name is that of a constant.
-// A statement with a reason why it is on the CPU shows that instead of the constants.
+// source makes the elements of a line of MIL: operation, name, what it reads, then the constants that it names, dimmed,
+// and the types at the right edge. isConst says whether a name is a constant's. A statement with a reason why it is on
+// the CPU shows that instead of the constants.
 export function source(line, isConst, why = "") {
   const s = statement(line);
   if (!s) return code(line);
-  const out = [pad(s.indent)];
-  s.results.forEach((r, i) => out.push(i ? ", " : "", span("name", r.name)));
-  out.push(" = ");
+  const out = [pad(s.indent), span("call", `${s.op} `)];
+  s.results.forEach((r, i) => out.push(i ? ", " : "", span("name", shortName(r.name))));
   if (s.op === "const") {
-    out.push(span("attr", `const ${valueOf(s)}`));
+    out.push(span("attr", ` ${valueOf(s)}`));
   } else {
     const fixed = (a) =>
       /^[\w.]+$/.test(a.value) ? isConst(a.value) : !/^\(?[A-Za-z_][\w., ]*\)?$/.test(a.value);
     const live = s.args.filter((a) => !fixed(a)),
       rest = s.args.filter(fixed);
-    out.push(span("call", s.op), "(");
-    live.forEach((a, i) => out.push(i ? ", " : "", span("arg", `${a.name} = `), a.value));
+    out.push(" (");
+    live.forEach((a, i) => out.push(i ? ", " : "", span("arg", `${a.name} = `), shortName(a.value)));
     if (rest.length && !why)
       out.push(live.length ? ", " : "", span("attr", rest.map((a) => `${a.name} = ${a.value}`).join(", ")));
     out.push(rest.length && why ? ", \u2026)" : ")");

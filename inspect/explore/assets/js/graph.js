@@ -1,7 +1,7 @@
 // The graph of the model: operations as boxes, blocks that fold, coloured by place or by cost. A worker lays it out.
 
 import { el, painted } from "./dom.js";
-import { shortType } from "./code.js";
+import { shortName, shortType } from "./code.js";
 import { count, place, time } from "./units.js";
 import { tip, untip } from "./tip.js";
 
@@ -167,10 +167,18 @@ export class GraphView {
     if (id[0] === "n") {
       const n = this.graph.nodes[i],
         c = this.costs.of(n.statement);
-      return { head: n.op, cost: c?.us ? time(c.us) : "", below: n.name, place: place(c), us: c?.us || 0 };
+      return { head: n.op, cost: c?.us ? time(c.us) : "", below: shortName(n.name), place: place(c), us: c?.us || 0 };
     }
     const s = this.graph.scopes[i],
       t = this.total(i);
+    if (s.index < 0)
+      return {
+        head: s.name,
+        cost: t.us ? time(t.us) : "",
+        below: `${s.repeat} \u00d7 ${t.us ? time(t.us / s.repeat) : count(s.count / s.repeat, "operation")}`,
+        place: t.cpu ? "cpu" : "engine",
+        us: t.us,
+      };
     return {
       head: s.name,
       cost: t.us ? time(t.us) : "",
@@ -444,8 +452,9 @@ export class GraphView {
     let k = Math.min(1, (width - 16) / w);
     if (whole || (height - 16) / h > 0.6 * k) k = Math.min(k, (height - 16) / h);
     k = Math.max(whole ? LEAST : 0.55, k);
-    // Of a graph that is wider than the pane, its middle boxes are shown.
-    const middles = [...this.boxes.values()].map((b) => b.x + b.w / 2).sort((a, b) => a - b);
+    // Of a graph that is wider than the pane, the middle one of the boxes at the top is shown.
+    const top = [...this.boxes.values()].filter((b) => !b.open && b.y * k < height);
+    const middles = top.map((b) => b.x + b.w / 2).sort((a, b) => a - b);
     const middle = w * k > width && middles.length ? middles[middles.length >> 1] : w / 2;
     this.to({ k, x: width / 2 - middle * k, y: Math.max(8, whole ? (height - h * k) / 2 : 8) });
   }
@@ -566,7 +575,8 @@ export class GraphView {
         s.name,
         b.words.below,
         b.words.cost,
-        s.repeat > 1 ? `iteration ${s.index + 1} of ${s.repeat}` : "",
+        s.index < 0 ? `${s.repeat} blocks of ${count(s.count / s.repeat, "operation")}` : "",
+        s.repeat > 1 && s.index >= 0 ? `iteration ${s.index + 1} of ${s.repeat}` : "",
       );
     }
   }

@@ -114,6 +114,7 @@ export class List {
     else node.append(r.text);
     if (r.dim) node.append(el("span", { class: "dim", textContent: r.dim }));
     if (r.title) node.title = r.title;
+    if (r.share) node.style.setProperty("--share", Math.max(0.01, r.share));
     this.dress(i, node, r.class);
     return node;
   }

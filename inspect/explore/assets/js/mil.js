@@ -1,10 +1,10 @@
 // The source: lines with what is wrong beneath them, and their editing.
 
-import { shownWidth, source, statement } from "./code.js";
+import { readable, shownWidth, source, statement, written } from "./code.js";
 import { $, el, later } from "./dom.js";
 import { List, ROW } from "./list.js";
 import { change } from "./share.js";
-import { badge, bar, micro, place } from "./units.js";
+import { badge, micro, place } from "./units.js";
 
 // SOON is the pause after which an edit is looked at, in ms: shorter than one between two keys.
 const SOON = 50;
@@ -132,7 +132,7 @@ export class Source {
     this.rows = [...(below.get(0) || [])];
     this.rowOf = [];
     this.lines.forEach((l, i) => {
-      if (this.hidden && constant.test(l) && !below.has(i + 1)) return;
+      if (this.hidden && (i < this.first || constant.test(l)) && !below.has(i + 1)) return;
       this.rowOf[i + 1] = this.rows.length;
       this.rows.push({ line: i + 1 });
       // The box of the line that is edited covers the rows below it.
@@ -149,6 +149,7 @@ export class Source {
   // look finds the names of constants, and the lines that differ from the model's own.
   look() {
     this.names.clear();
+    this.first = Math.max(0, this.lines.findIndex((l) => /^\s*func\b/.test(l))); // what is before it is hidden too
     for (const l of this.lines) {
       if (!constant.test(l)) continue;
       const s = statement(l);
@@ -171,13 +172,13 @@ export class Source {
     const p = place(c);
     return {
       parts: () => [
-        bar(c?.us || 0, this.costs.most, p),
         badge(p),
         ...source(this.lines[r.line - 1], (n) => this.names.has(n), p === "cpu" ? micro(c.reason || "") : ""),
       ],
       no: r.line,
+      share: c && this.costs.most ? c.us / this.costs.most : 0,
       title: c ? this.costs.words(c) : "",
-      class: `${this.links.mark(ids)}${edited}`,
+      class: `${this.links.mark(ids)}${edited} ${p}${c?.us ? " heated" : ""}`,
     };
   }
 
@@ -220,21 +221,23 @@ export class Source {
     this.close();
     const line = this.rows[i].line;
     if (line < 1) return;
-    const before = this.lines[line - 1];
+    const before = this.lines[line - 1],
+      form = readable(before); // null where the text itself is edited
     const box = el("textarea", {
       class: "line-edit",
       "aria-label": `Line ${line}`,
       spellcheck: false,
-      value: before,
+      value: form ?? before,
     });
+    this.textOf = () => (form === null || box.value.includes("\n") ? box.value : written(box.value, before));
     // The line may be far wider than the pane: the box is as wide as the pane and wraps.
     this.list.view.scrollLeft = 0;
     const width = this.list.view.clientWidth;
     box.style.width = `${width}px`;
-    this.editRows = Math.min(12, Math.ceil((before.length * 7.3) / Math.max(width - 80, 100)) + 1);
+    this.editRows = Math.min(12, Math.ceil((box.value.length * 7.3) / Math.max(width - 80, 100)) + 1);
     box.style.height = `${this.editRows * ROW}px`;
     const soon = later(SOON, () => {
-      if (this.editor === box) this.replace(line, box.value);
+      if (this.editor === box) this.replace(line, this.textOf());
     });
     box.addEventListener("input", soon);
     box.addEventListener("keydown", (e) => {
@@ -246,7 +249,7 @@ export class Source {
       }
       if (e.key === "Escape") {
         e.preventDefault();
-        box.value = before;
+        box.value = form ?? before;
         this.close();
         this.list.view.focus();
       }
@@ -276,7 +279,7 @@ export class Source {
     const box = this.editor;
     if (!box) return;
     this.editor = null;
-    const text = box.value,
+    const text = this.textOf(),
       line = this.editLine;
     box.remove();
     if (text.includes("\n")) {

@@ -1,8 +1,10 @@
 // The panels behind the tabs, other than the tasks'.
 
 import { get } from "./api.js";
+import { roofline, Timeline } from "./charts.js";
 import { bytes, el, hex } from "./dom.js";
 import { List, widest } from "./list.js";
+import { tip, untip } from "./tip.js";
 
 const cell = (text, props = {}) => el("td", { textContent: text, ...props });
 const table = (head, rows) =>
@@ -20,6 +22,45 @@ const sectionOf = (p) =>
     : p.bytes && (p.section.startsWith("__kern") || (p.segment === "__TEXT" && p.section === "__const"))
       ? "constants"
       : "";
+
+// Charts are the timeline of a call and the roofline of its operations.
+export class Charts {
+  // choose(operation) chooses the statement of an operation.
+  constructor(timeline, roof, { choose }) {
+    this.choose = choose;
+    [this.line, this.roof] = [timeline, roof].map((host) => {
+      const box = el("div", { class: "drawing" });
+      host.append(el("div", { class: "scroll", tabindex: "0" }, box));
+      return box;
+    });
+    new ResizeObserver(() => this.draw()).observe(timeline.parentElement);
+  }
+
+  async take(key, why = "") {
+    this.data = key ? await get(`view/${key}/drawing`) : null;
+    this.line.replaceChildren(el("p", { class: "dim", textContent: why || "No estimate." }));
+    this.roof.replaceChildren(this.line.firstChild.cloneNode(true));
+    this.chart = this.data?.spans.length ? new Timeline(this.line, this.data, (...a) => this.marks(...a)) : null;
+    this.draw();
+  }
+
+  marks(node, i, text) {
+    const o = this.data.ops[i];
+    node.addEventListener("pointermove", (e) =>
+      tip({ x: e.clientX, y: e.clientY }, o ? `${o.o} ${o.n}` : "", ...text().split("\n")),
+    );
+    node.addEventListener("pointerleave", untip);
+    if (o) node.addEventListener("click", () => this.choose(o));
+  }
+
+  // draw draws what is in sight, which has a width.
+  draw() {
+    if (!this.data) return;
+    if (this.chart && this.line.clientWidth) this.chart.draw();
+    if (this.roof.clientWidth && !roofline(this.roof, this.data, (...a) => this.marks(...a)))
+      this.roof.replaceChildren(el("p", { class: "dim", textContent: "No operation on the engine multiplies." }));
+  }
+}
 
 // Container is where the parts of the container lie.
 export class Container {

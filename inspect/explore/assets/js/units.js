@@ -39,25 +39,6 @@ export function big(n) {
   return `${Number(v.toPrecision(3))}${prefix ? ` ${prefix}` : ""}`;
 }
 
-// names of the parts of a call's time.
-export const parts = {
-  cpu: "the CPU",
-  dispatch: "dispatch overhead",
-  io: "copying inputs and outputs",
-  macs: "engine: multiply-accumulate",
-  dma: "engine: DMA",
-  l2: "engine: L2",
-};
-
-// bounds say what limits a statement.
-export const bounds = {
-  dma: "DMA",
-  l2: "L2",
-  macs: "products",
-  dispatch: "the dispatch",
-  io: "input and output",
-};
-
 // place is where a statement runs, as a class: engine, cpu, fused, transfer or none.
 export function place(cost) {
   if (!cost) return "none";
