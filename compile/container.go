@@ -11,6 +11,7 @@ import (
 	"github.com/zinc-compiler/zinc/lower"
 	"github.com/zinc-compiler/zinc/lower/td"
 	"github.com/zinc-compiler/zinc/passes"
+	"github.com/zinc-compiler/zinc/target"
 )
 
 // Element codes of the container: for fp16, and for the bytes that booleans are stored as.
@@ -251,6 +252,10 @@ func (d *driver) banner() []string {
 		"zinc " + Version,
 		"\t-t " + d.o.Target.Name,
 		fmt.Sprintf("\t--split-kernel-section=%t", d.splitsConstants()),
+		fmt.Sprintf("\t--max-kernel-section-size=%d", hwx.MaxKernelSection),
+		"\t--e4m3-overflow-setting=Saturate",
+		fmt.Sprintf("\t--memcache-size=%d", target.MemoryCacheBytes),
+		fmt.Sprintf("\t--bss-limit=%d", target.ScratchBytes),
 		"\t--precision=" + d.o.precision(),
 	}
 	if d.o.Place == passes.PlaceCompute || d.o.Place == passes.PlaceEngine {

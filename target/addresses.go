@@ -13,6 +13,8 @@ const (
 	// ScratchBytes is the maximum scratch memory of a container: the compiler's
 	// --bss-limit of listing 23.4.
 	ScratchBytes = 3221225472
+	// MemoryCacheBytes is the size of the memory cache, the compiler's --memcache-size of the same listing.
+	MemoryCacheBytes = 4194304
 	// LoadTasks is the maximum number of tasks in a container, over all procedures: what a stream of records describes.
 	// Each procedure has at most Table.MaxTasks.
 	LoadTasks = 1 << 20

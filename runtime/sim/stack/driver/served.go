@@ -14,6 +14,7 @@ import (
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/firmware"
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/protocol"
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/translation"
+	"github.com/zinc-compiler/zinc/target"
 )
 
 // The configuration, power, trace and profile commands have no handler in the firmware: the kernel extension serves
@@ -54,10 +55,6 @@ const (
 	poolBytes      = protocol.MaxMessage
 	maxPoolBuffers = 4096
 )
-
-// memoryCacheBytes is the size of the memory cache that MCACHE_SIZE_GET returns while the cache has power: the one of
-// the compiler's banner, --memcache-size (listing 23.4). That both mean one cache is modelled.
-const memoryCacheBytes = 4 << 20
 
 // serve runs a command that the driver serves. The client is the one that sent it.
 func (h *hardware) serve(c *client, row *protocol.Row, body []byte, deadline time.Duration) ([]Value, error) {
@@ -400,7 +397,7 @@ func (s *serving) setDSID() ([]Value, error) {
 func (s *serving) memoryCache() ([]Value, error) {
 	n := 0
 	if s.h.cop.PMU(coprocessor.PMUBase+coprocessor.PMUStride) != 0 {
-		n = memoryCacheBytes
+		n = target.MemoryCacheBytes // that the banner means the same cache is modelled
 	}
 	return []Value{num("bytes", n)}, nil
 }
