@@ -254,8 +254,8 @@ func TestRangesWithoutBoundsAreReportedOnce(t *testing.T) {
 	}
 }
 
-// TestStatementsOfBranchesAreShown checks that statements in the branches of a cond are judged, run by themselves and
-// shown.
+// TestStatementsOfBranchesAreShown checks that statements in the branches of a cond, which passes make operations on
+// the engine, are judged, run by themselves and shown.
 func TestStatementsOfBranchesAreShown(t *testing.T) {
 	const text = `program(1.3)
 {
@@ -280,7 +280,7 @@ func TestStatementsOfBranchesAreShown(t *testing.T) {
 	}
 	want := map[string]string{"q": "fp16-overflow", "r": "exp-overflow"}
 	for _, x := range r.Functions[0].Findings {
-		if want[x.Statement] != x.Rule || x.State != Shown || x.Unit != "cpu" {
+		if want[x.Statement] != x.Rule || x.State != Shown || x.Unit != "engine" {
 			t.Errorf("%s of %s on the %s is %s: %s", x.Rule, x.Statement, x.Unit, x.State, x.Note)
 		}
 		delete(want, x.Statement)
