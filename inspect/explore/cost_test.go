@@ -212,8 +212,11 @@ func TestGraphFoldsRepeatedBlocks(t *testing.T) {
 	var g graphAnswer
 	c.must("/api/view/"+c.compile(Config{Model: "m"}).Key+"/graph", nil, &g)
 	checkGraph(t, &g)
-	all, first, last := graphScope{"12 blocks", -1, 2, 60, 12, -1}, graphScope{"block 1 of 12", 0, 2, 5, 12, 0},
-		graphScope{"block 12 of 12", 0, 57, 5, 12, 11}
+	scope := func(name string, parent, first, count, index int) graphScope {
+		return graphScope{Name: name, Parent: parent, First: first, Count: count, Repeat: 12, Index: index}
+	}
+	all, first := scope("12 blocks", -1, 2, 60, -1), scope("block 1 of 12", 0, 2, 5, 0)
+	last := scope("block 12 of 12", 0, 57, 5, 11)
 	if len(g.Nodes) != 63 || len(g.Scopes) != 13 || g.Scopes[0] != all || g.Scopes[1] != first || g.Scopes[12] != last {
 		t.Errorf("%d nodes, scopes %+v", len(g.Nodes), g.Scopes)
 	}
