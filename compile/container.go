@@ -255,7 +255,7 @@ func (d *driver) banner() []string {
 		fmt.Sprintf("\t--max-kernel-section-size=%d", hwx.MaxKernelSection),
 		"\t--e4m3-overflow-setting=Saturate",
 		fmt.Sprintf("\t--memcache-size=%d", target.MemoryCacheBytes),
-		fmt.Sprintf("\t--bss-limit=%d", target.ScratchBytes),
+		fmt.Sprintf("\t--bss-limit=%d", int64(target.ScratchBytes)),
 		"\t--precision=" + d.o.precision(),
 	}
 	if d.o.Place == passes.PlaceCompute || d.o.Place == passes.PlaceEngine {
