@@ -34,6 +34,8 @@ type Options struct {
 	OneSection bool
 	// FullTD writes every record of a task in full, as old compilers did.
 	FullTD bool
+	// OperationSymbols names the operation of each task in the symbol table of the container.
+	OperationSymbols bool
 
 	// DebugDB fills Pair.Debug, which Pair.Patch needs.
 	DebugDB bool
@@ -134,6 +136,7 @@ func (o *Options) compiler() (compile.Options, error) {
 		Shapes:     o.Shapes,
 		Workers:    o.Workers,
 		Provenance: o.DebugDB, Target: target.Default,
+		OperationSymbols: o.OperationSymbols,
 	}
 	switch o.Precision {
 	case "", passes.PrecisionDeclared, passes.PrecisionFP16:
@@ -187,5 +190,7 @@ func Key(ctx context.Context, path string, o Options) (pair.Key, error) {
 		Shapes:     c.Shapes,
 		OneSection: o.OneSection,
 		FullTD:     o.FullTD,
+		// Without it the key is the one of before.
+		OperationSymbols: o.OperationSymbols,
 	}, o.sums())
 }

@@ -481,6 +481,7 @@ func TestKeysDependOnEverythingCompiled(t *testing.T) {
 	for name, o := range map[string]zinc.Options{
 		"target": {Target: "h14"}, "precision": {Precision: "fp16"}, "function": {Func: "main"},
 		"section": {OneSection: true}, "full": {FullTD: true},
+		"symbols":       {OperationSymbols: true},
 		"shape":         {Shapes: []map[string][]int64{{"image": {1, 1, 28, 28}}}},
 		"another shape": {Shapes: []map[string][]int64{{"image": {2, 1, 28, 28}}}},
 		"weights":       {WeightsDir: model},
