@@ -182,15 +182,14 @@ func Key(ctx context.Context, path string, o Options) (pair.Key, error) {
 		return pair.Key{}, err
 	}
 	return pair.NewKey(ctx, path, o.WeightsDir, pair.Options{
-		Target:     c.Target.Name,
-		Precision:  cmp.Or(c.Precision, passes.PrecisionDeclared),
-		Func:       c.Func,
-		InputName:  filepath.Base(path),
-		Place:      c.Place,
-		Shapes:     c.Shapes,
-		OneSection: o.OneSection,
-		FullTD:     o.FullTD,
-		// Without it the key is the one of before.
+		Target:           c.Target.Name,
+		Precision:        cmp.Or(c.Precision, passes.PrecisionDeclared),
+		Func:             c.Func,
+		InputName:        filepath.Base(path),
+		Place:            c.Place,
+		Shapes:           c.Shapes,
+		OneSection:       o.OneSection,
+		FullTD:           o.FullTD,
 		OperationSymbols: o.OperationSymbols,
 	}, o.sums())
 }

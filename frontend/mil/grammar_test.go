@@ -24,7 +24,7 @@ func TestEditorGrammarHasTheLanguage(t *testing.T) {
 		t.Fatal(err)
 	}
 	rule := func(name string) *regexp.Regexp {
-		// Go's regular expressions have no look-ahead: what it asks for is part of the match.
+		// Go's regular expressions have no look-ahead, so the text ahead is matched too.
 		r, err := regexp.Compile(strings.ReplaceAll(g.Repository[name].Match, "(?=", "(?:"))
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)

@@ -162,14 +162,12 @@ func (s *scoper) parts(parent, lo, hi int) {
 
 // series names a block with all its iterations, by the first and the last.
 func (s *scoper) series(id int) string {
-	c := &s.scopes[id]
-	var names []string
-	for i := range s.scopes {
-		if x := &s.scopes[i]; x.Parent == id && x.Index >= 0 && x.Repeat == c.Repeat {
-			names = append(names, x.Name)
+	first, last := s.scopes[id+1].Name, ""
+	for _, x := range s.scopes[id:] {
+		if x.Parent == id {
+			last = x.Name
 		}
 	}
-	first, last := names[0], names[len(names)-1]
 	at := strings.LastIndexByte(first, '.') + 1
 	switch {
 	case first == last:
@@ -177,7 +175,7 @@ func (s *scoper) series(id int) string {
 	case strings.HasPrefix(last, first[:at]) && isNumber(first[at:]) && isNumber(last[at:]):
 		return first + " to " + last[at:]
 	}
-	return fmt.Sprintf("%d blocks", c.Repeat)
+	return fmt.Sprintf("%d blocks", s.scopes[id].Repeat)
 }
 
 func isNumber(s string) bool { return strings.Trim(s, "0123456789") == "" }

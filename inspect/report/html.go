@@ -186,20 +186,14 @@ func (s *Drawing) draw(f *compile.Report, at cost.Time) {
 	for i := range f.Ops {
 		s.Ops = append(s.Ops, drawnOp(f, i, s.Many))
 	}
-	task := 0
 	for _, x := range Timeline(f) {
 		op, name := -1, x.Name
 		if x.Op >= 0 {
 			op, name = first+x.Op, ""
 		}
 		s.Spans = append(s.Spans, pageSpan{int(x.Track), int64(at + x.Start), int64(x.Time), op, name})
-		if x.Track != TrackEngine {
-			continue
-		}
-		for ; f.TaskList[task].Task != x.Task || f.TaskList[task].Dispatch != x.Dispatch; task++ {
-		}
-		if n := f.TaskList[task].Estimate.L2Peak; n > 0 {
-			s.Held = append(s.Held, [4]int64{int64(at + x.Start), int64(x.Time), n, int64(op)})
+		if x.Track == TrackEngine && x.L2 > 0 {
+			s.Held = append(s.Held, [4]int64{int64(at + x.Start), int64(x.Time), x.L2, int64(op)})
 		}
 	}
 }

@@ -42,6 +42,7 @@ type Span struct {
 	Task     int // index in its procedure, -1 for none
 	Dispatch int // index into Report.DispatchList, -1 for none
 	Bound    string
+	L2       int64 // most bytes of L2 that a task has in use
 }
 
 // Timeline lays out one call of a function by its estimates: the steps in order, the operations of a step on the CPU
@@ -124,6 +125,7 @@ func (t *timeline) engine(x *compile.TaskReport, dispatch int) {
 		Task:     x.Task,
 		Dispatch: dispatch,
 		Bound:    x.Estimate.Bound,
+		L2:       x.Estimate.L2Peak,
 	}
 	for i, term := range []cost.Term{cost.Products, cost.DMA, cost.L2} {
 		use := s
