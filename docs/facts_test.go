@@ -18,6 +18,7 @@ import (
 
 	"github.com/zinc-compiler/zinc/internal/shareddir"
 	"github.com/zinc-compiler/zinc/internal/test/facts"
+	"github.com/zinc-compiler/zinc/internal/test/mutants"
 )
 
 // deviation is a row of deviations.md about a chapter.
@@ -331,6 +332,24 @@ func TestFactsAreShownAndProved(t *testing.T) {
 		if chapter, _ := strconv.Atoi(m[2]); numbers[chapter] != nil && !places[place] {
 			t.Errorf("%v: the comment names %s, which no fact has", tests, place)
 		}
+	}
+}
+
+// TestMutantsOfFactsAreInTheSource finds the text that each mutant of a fact replaces: one that a change of the source
+// has left behind stops the whole list.
+func TestMutantsOfFactsAreInTheSource(t *testing.T) {
+	list, err := readFacts()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var named []mutants.Named
+	for _, f := range list {
+		for _, m := range f.Mutants {
+			named = append(named, mutants.Named(m))
+		}
+	}
+	if _, err := mutants.LoadNamed("..", named); err != nil {
+		t.Error(err)
 	}
 }
 
