@@ -237,7 +237,8 @@ by + are calls of one client. Without a name, it lists the methods.`,
 			return c.command(&methodPart, func(n *partNode) error { return c.method(cmd.Context(), n, args) })
 		},
 	}
-	cmd.Flags().StringVar(&c.file, "model", "", "pair or `MODEL` to load first")
+	cmd.Flags().StringVar(&c.file, "model", "", "pair or `MODEL` to load first, which is called once")
+	cmd.Flags().IntVar(&c.runs, "runs", 0, "`N` further calls of its first procedure after the methods")
 	return cmd
 }
 
@@ -608,6 +609,11 @@ func (c *deviceCommand) method(ctx context.Context, n *partNode, args []string) 
 			text, err := x.Method(a[0], values[i])
 			n.answers("", text)
 			if err != nil {
+				return err
+			}
+		}
+		for range c.runs {
+			if err := x.Run(); err != nil {
 				return err
 			}
 		}

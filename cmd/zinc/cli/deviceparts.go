@@ -227,7 +227,7 @@ var deviceSections = []DevicePart{
 	{"counters", []DeviceRow{{"", "  boots {boots}, calls {calls}, completed {completed}, tasks {tasks}\n" +
 		"  messages: ran {ran}, rejected {rejected}, dropped {dropped}, refused {refused}; doorbells {doorbells}, " +
 		"retries {retries}\n  faults {faults}, aborts {aborts}, resets {resets}\n" +
-		"  translation: {frames_in_use} frames in use, {translation_faults} faults\n" +
+		"  translation: {frames_in_use} frames in use, {evicted} mappings evicted, {translation_faults} faults\n" +
 		"  performance counters: {counted_tasks} tasks, {counted_ns} ns, {counted_dma} limited by DMA\n"},
 		{"translation[]", "    {}\n"},
 		{"messages[]", "  {message} {outcome}: {count}\n"},
@@ -267,7 +267,7 @@ func readCounters(n *partNode, x *probe) {
 	d := x.stack.Device
 	s, u, p := d.Coprocessor().Stats(), d.Unit().Stats(), d.Counters()
 	n.row("", s.Boots, s.Calls, s.Completed, s.Tasks, s.Ran, s.Rejected, s.Dropped, s.Refused, s.Doorbells, s.Retries,
-		s.Faults, s.Aborts, s.Resets, u.FramesInUse, u.Faults, p[coprocessor.CountTasks],
+		s.Faults, s.Aborts, s.Resets, u.FramesInUse, u.EvictedMappings, u.Faults, p[coprocessor.CountTasks],
 		p[coprocessor.CountNanoseconds], p[coprocessor.CountDMA])
 	for _, f := range d.Unit().Faults() {
 		n.row("translation[]", f.Error())

@@ -376,18 +376,31 @@ func (b *boot) work(first, n int) error {
 	}
 	sum := cost.Time(0)
 	for i := first; i < first+n; i++ {
-		sum += b.d.proc.times[i]
+		sum += b.d.taskTime(i)
 		b.d.worked(i)
 	}
 	return b.spend(cost.Tasks, sum)
 }
 
+// MaxThrottle is the greatest part of its time, in per cent, that an engine can be throttled by (modelled).
+const MaxThrottle = 99
+
+// Throttle makes the tasks idle for a part of their time, in per cent of at most MaxThrottle, as a power budget does
+// that holds back their issue. The clock keeps its rate.
+func (d *Device) Throttle(percent uint32) { d.throttle.Store(percent) }
+
+// taskTime returns how long a task of the running procedure takes.
+func (d *Device) taskTime(i int) cost.Time {
+	return d.proc.times[i] * 100 / cost.Time(100-d.throttle.Load())
+}
+
 // worked reports the time of a task of the running procedure.
 func (d *Device) worked(i int) {
 	f, p := d.cfg.Tasks, d.proc
-	d.countTask(p.times[i], p.kinds[i])
+	t := d.taskTime(i)
+	d.countTask(t, p.kinds[i])
 	if f != nil {
-		f(TaskTime{Procedure: p.name, Task: i, Bound: p.kinds[i], Time: p.times[i]})
+		f(TaskTime{Procedure: p.name, Task: i, Bound: p.kinds[i], Time: t})
 	}
 }
 

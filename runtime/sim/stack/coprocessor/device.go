@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"sync/atomic"
 
 	"github.com/zinc-compiler/zinc/compile/cost"
 	"github.com/zinc-compiler/zinc/runtime/sim/engine"
@@ -74,6 +75,7 @@ type Device struct {
 	tenant   *translation.Context // the process whose data is in the engine's L2
 	runs     protocol.QueueKey    // of the running call
 	proc     *procedure           // the running one
+	throttle atomic.Uint32        // per cent
 
 	running sync.Mutex // held by Run
 

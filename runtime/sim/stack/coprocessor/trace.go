@@ -198,7 +198,7 @@ func (d *Device) engineTrace() func(engine.Event) {
 			trace.Number("offset", e.Off), trace.Number("source", e.Source), trace.Number("kernel", e.Kernel),
 			trace.Number("result", e.Result), trace.Number("MACs", e.MACs),
 			trace.Text("bound", d.proc.kinds[i].String()))
-		_ = d.cfg.Clock.Spend(cost.Tasks, time.Duration(d.proc.times[i])) // fails only at the end of the clock's range
+		_ = d.cfg.Clock.Spend(cost.Tasks, time.Duration(d.taskTime(i))) // fails only at the end of the clock's range
 		d.worked(i)
 		step.End(new(error))
 	}

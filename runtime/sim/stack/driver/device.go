@@ -63,7 +63,8 @@ type Device struct {
 	hw         *hardware
 	balancer   balancer
 	tokens     atomic.Uint64
-	standing   *client // the hints client that always exists; it has no task
+	region     [translation.PageSize]byte // the multi-process managed memory
+	standing   *client                    // the hints client that always exists; it has no task
 
 	mu         sync.RWMutex
 	clients    map[uint64]*client
@@ -95,6 +96,7 @@ func NewDevice(cfg Config) (*Device, error) {
 		if d.unit, err = translation.NewUnit(translation.Config{
 			Slots: Streams,
 			Trace: translationTrace(d),
+			Now:   func() time.Duration { return d.clock.Now() },
 		}); err != nil {
 			return nil, err
 		}

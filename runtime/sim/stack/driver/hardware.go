@@ -51,6 +51,8 @@ type hardware struct {
 	served    served
 	noted     func(*protocol.Message) // if not nil, gets each notification
 	recovery  recovery
+	rested    time.Duration // when the last request or power-up ended
+	forgot    bool          // the firmware's image has gone
 
 	powered  atomic.Bool
 	ready    atomic.Bool
@@ -170,6 +172,7 @@ func (h *hardware) init(kind uint32) (err error) {
 		return err
 	}
 	h.boot.Add(1)
+	h.forgot, h.rested = false, h.d.clock.Now()
 	h.ready.Store(true)
 	return nil
 }

@@ -121,13 +121,23 @@ func (c *client) memoryMapRequest(a *IOExternalMethodArguments) Return {
 	if r != Success {
 		return c.fail(a, r, err)
 	}
-	var addr uint64
-	r, err = c.d.gated(c, "ANEDriver::ANE_MemoryMapRequest", func(time.Duration) (Return, error) {
-		s, r, err := c.addressSpace(args.token)
+	addr, r, err := c.mapBuffer("ANEDriver::ANE_MemoryMapRequest", args.token, b, translation.Usage(args.usage))
+	if r != Success {
+		return c.fail(a, r, err)
+	}
+	a.ScalarOutput[0] = addr
+	return Success
+}
+
+// mapBuffer maps a buffer into the address space of a token for the client, and returns the device address.
+func (c *client) mapBuffer(method string, token uint64, b []byte, usage translation.Usage) (addr uint64, r Return,
+	err error) {
+	r, err = c.d.gated(c, method, func(time.Duration) (Return, error) {
+		s, r, err := c.addressSpace(token)
 		if r != Success {
 			return r, err
 		}
-		m, err := s.ctx.Map(b, translation.Usage(args.usage), "memory map")
+		m, err := s.ctx.Map(b, usage, "memory map")
 		if err != nil {
 			c.d.drop(s)
 			return mapReturn(err), err
@@ -140,15 +150,11 @@ func (c *client) memoryMapRequest(a *IOExternalMethodArguments) Return {
 			return NoResources, fmt.Errorf("driver: the client maps %d buffers, which is the limit; unmap one",
 				maxMappings)
 		}
-		c.mappings = append(c.mappings, userMapping{s, args.token, m})
+		c.mappings = append(c.mappings, userMapping{s, token, m})
 		addr = m.Addr()
 		return Success, nil
 	})
-	if r != Success {
-		return c.fail(a, r, err)
-	}
-	a.ScalarOutput[0] = addr
-	return Success
+	return addr, r, err
 }
 
 // mapReturn returns the code of a failed mapping: a bad argument for a mistake of the caller, otherwise no memory.
@@ -168,16 +174,21 @@ func (c *client) memoryUnMapRequest(a *IOExternalMethodArguments) Return {
 	if r := c.memoryArgs(a, &args); r != Success {
 		return r
 	}
-	r, err := c.d.gated(c, "ANEDriver::ANE_MemoryUnMapRequest", func(time.Duration) (Return, error) {
+	r, err := c.unmapBuffer("ANEDriver::ANE_MemoryUnMapRequest", func(u userMapping) bool {
+		return u.m.Addr() == args.address && u.token == args.token
+	}, fmt.Sprintf("ANEMemoryMapRequestArgs, byte 0x10, device address %#x: the client has no mapping there",
+		args.address))
+	return c.fail(a, r, err)
+}
+
+// unmapBuffer unmaps the first of the client's mappings that is the one; none says that there is none.
+func (c *client) unmapBuffer(method string, is func(userMapping) bool, none string) (Return, error) {
+	return c.d.gated(c, method, func(time.Duration) (Return, error) {
 		c.mu.Lock()
-		i := slices.IndexFunc(c.mappings, func(u userMapping) bool {
-			return u.m.Addr() == args.address && u.token == args.token
-		})
+		i := slices.IndexFunc(c.mappings, is)
 		if i < 0 {
 			c.mu.Unlock()
-			return NotFound, fmt.Errorf(
-				"driver: ANEMemoryMapRequestArgs, byte 0x10, device address %#x: the client has no mapping there",
-				args.address)
+			return NotFound, fmt.Errorf("driver: %s", none)
 		}
 		u := c.mappings[i]
 		c.mappings = slices.Delete(c.mappings, i, i+1)
@@ -186,7 +197,6 @@ func (c *client) memoryUnMapRequest(a *IOExternalMethodArguments) Return {
 		c.d.drop(u.space)
 		return Success, nil
 	})
-	return c.fail(a, r, err)
 }
 
 // Hints of a session, modelled: the chapter only names the method.

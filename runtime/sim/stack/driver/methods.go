@@ -39,11 +39,11 @@ type Method struct {
 	call   func(*client, *MethodArguments) (Return, error)
 }
 
+// How a method without a selector of its own reaches the kernel, and the methods that the M1 has as stubs: they return
+// success and do nothing.
 const (
-	noPolicy  = "virtual time has no clock rates: there is no power or thermal policy to set"
-	noRegion  = "no source describes the multi-process managed-memory region"
-	noExclave = "the secure world is not modelled beyond the states of the execution loop"
-	entry     = "separate entry point"
+	entry = "separate entry point"
+	stub  = "secure-world load and evaluate; a stub on the M1"
 )
 
 // Methods lists the register, power, firmware and exclave surface of the
@@ -54,16 +54,19 @@ var Methods = []Method{
 	{Name: "ANE_IsPowered", Role: "power-domain control", Routed: entry, Out: 1, call: (*client).isPowered},
 	{Name: "ANE_LoadFirmware", Role: "firmware image lifecycle", Routed: entry, In: 3,
 		Reason: "inactive in this build, as selector 16 is: the driver loads the firmware itself"},
-	{Name: "ANE_ForgetFirmware", Role: "firmware image lifecycle", Routed: entry,
-		Reason: "the image belongs to the driver, which needs it after every sleep"},
+	{Name: "ANE_ForgetFirmware", Role: "firmware image lifecycle", Routed: entry, call: (*client).forgetFirmware},
 	{Name: "ANE_SendCommand", Role: "raw firmware command injection", Routed: entry, Privileged: true, In: 1,
 		call: (*client).sendCommand},
-	{Name: "ANE_SetPowerManagement", Role: "power policy", Routed: entry, In: 1, Reason: noPolicy},
-	{Name: "ANE_SetDynamicPowerGating", Role: "power policy", Routed: entry, In: 1, Reason: noPolicy},
-	{Name: "ANE_SetPowerGatingHysteresisTime", Role: "power policy", Routed: entry, In: 1, Reason: noPolicy},
-	{Name: "ANE_SetThrottlingPercentage", Role: "thermal throttle", Routed: entry, In: 1, Reason: noPolicy},
-	{Name: "ANE_SetDARTCacheTTL", Role: "address-translation controls", Routed: entry, In: 1,
-		Reason: "mappings leave in the order of their last use, not by age"},
+	{Name: "ANE_SetPowerManagement", Role: "power policy, 0 or 1", Routed: entry, In: 1, call: policy(1, "off or on",
+		func(h *hardware, v uint64) { h.served.unmanaged = v == 0 })},
+	{Name: "ANE_SetDynamicPowerGating", Role: "power policy, 0 or 1", Routed: entry, In: 1, call: policy(1, "off or on",
+		func(h *hardware, v uint64) { h.served.gating = v == 1 })},
+	{Name: "ANE_SetPowerGatingHysteresisTime", Role: "power policy, in us", Routed: entry, In: 1,
+		call: policy(maxPolicyTime, "microseconds", func(h *hardware, v uint64) { h.served.hysteresis = micros(v) })},
+	{Name: "ANE_SetThrottlingPercentage", Role: "thermal throttle, in per cent", Routed: entry, In: 1, call: policy(
+		coprocessor.MaxThrottle, "per cent", func(h *hardware, v uint64) { h.cop.Throttle(uint32(v)) })},
+	{Name: "ANE_SetDARTCacheTTL", Role: "address-translation controls, in us", Routed: entry, In: 1,
+		call: policy(maxPolicyTime, "microseconds", func(h *hardware, v uint64) { h.d.unit.SetTTL(micros(v)) })},
 	{Name: "ANE_FlushInactiveDARTMappings", Role: "address-translation controls", Routed: entry, Out: 1,
 		call: (*client).flushMappings},
 	{Name: "ANE_UnmapDartBuffers", Role: "address-translation controls", Routed: "selector 6", Out: 1, call: (*client).
@@ -77,22 +80,18 @@ var Methods = []Method{
 	{Name: "ANE_AddPersistentClient", Role: "keep the device resident", Routed: entry, call: (*client).addPersistent},
 	{Name: "ANE_RemovePersistentClient", Role: "keep the device resident", Routed: entry, call: (*client).
 		removePersistent},
-	{Name: "ANE_MPMMemoryMapRequest", Role: "the multi-process managed-memory region", Routed: "selector 5",
-		Reason: noRegion},
+	{Name: "ANE_MPMMemoryMapRequest", Role: "the multi-process managed-memory region", Routed: "selector 5", Out: 1,
+		call: (*client).mapRegion},
 	{Name: "ANE_MPMMemoryUnmapRequest", Role: "the multi-process managed-memory region", Routed: "selector 6",
-		Reason: noRegion},
-	{Name: "ANE_ExclaveCycle", Role: "secure-world load and evaluate", Routed: entry, Privileged: true,
-		Reason: noExclave},
-	{Name: "ANE_ExclaveLoad", Role: "secure-world load and evaluate", Routed: entry, Privileged: true,
-		Reason: noExclave},
-	{Name: "ANE_ExclaveEvaluate", Role: "secure-world load and evaluate", Routed: entry, Privileged: true,
-		Reason: noExclave},
-	{Name: "ANE_ExclaveUnload", Role: "secure-world load and evaluate", Routed: entry, Privileged: true,
-		Reason: noExclave},
-	{Name: "ANE_ExclaveReadPropertyValue", Role: "secure-world property access", Routed: entry, Privileged: true,
-		Reason: noExclave},
-	{Name: "ANE_ExclaveWritePropertyValue", Role: "secure-world property access", Routed: entry, Privileged: true,
-		Reason: noExclave},
+		call: (*client).unmapRegion},
+	{Name: "ANE_ExclaveCycle", Role: stub, Routed: entry, Privileged: true, call: (*client).nothing},
+	{Name: "ANE_ExclaveLoad", Role: stub, Routed: entry, Privileged: true, call: (*client).nothing},
+	{Name: "ANE_ExclaveEvaluate", Role: stub, Routed: entry, Privileged: true, call: (*client).nothing},
+	{Name: "ANE_ExclaveUnload", Role: stub, Routed: entry, Privileged: true, call: (*client).nothing},
+	{Name: "ANE_ExclaveReadPropertyValue", Role: "secure-world property access; a stub on the M1", Routed: entry,
+		Privileged: true, call: (*client).nothing},
+	{Name: "ANE_ExclaveWritePropertyValue", Role: "secure-world property access; a stub on the M1", Routed: entry,
+		Privileged: true, call: (*client).nothing},
 	{Name: "ANE_GetClientsInfo", Role: "diagnostics", Routed: entry, Out: 2, call: (*client).clientsInfo},
 	{Name: "ANE_ShowSharedMemoryAllocations", Role: "diagnostics", Routed: entry, Out: 2, call: (*client).
 		showAllocations},
@@ -139,23 +138,56 @@ func (c *client) powerOnMethod(*MethodArguments) (Return, error) { return c.d.po
 
 // powerOffMethod powers the device off unless another client has programs.
 func (c *client) powerOffMethod(*MethodArguments) (Return, error) {
-	return c.d.gated(c, "ANE_PowerOff", func(time.Duration) (Return, error) {
+	return c.off("ANE_PowerOff", false)
+}
+
+// forgetFirmware powers the device off; the next power-up loads the image again, which is a cold boot (modelled).
+func (c *client) forgetFirmware(*MethodArguments) (Return, error) {
+	return c.off("ANE_ForgetFirmware", true)
+}
+
+func (c *client) off(name string, forget bool) (Return, error) {
+	return c.d.gated(c, name, func(time.Duration) (Return, error) {
 		c.d.mu.RLock()
 		n, keep := len(c.d.instances), len(c.d.persistent)
 		c.d.mu.RUnlock()
 		if n > 0 || keep > 0 {
-			return Busy, fmt.Errorf("driver: ANE_PowerOff: %d programs and %d persistent clients keep the device on", n,
+			return Busy, fmt.Errorf("driver: %s: %d programs and %d persistent clients keep the device on", name, n,
 				keep)
 		}
 		c.d.hw.sleep()
+		c.d.hw.forgot = c.d.hw.forgot || forget
 		return Success, nil
 	})
 }
 
 func (c *client) isPowered(a *MethodArguments) (Return, error) {
-	a.Out[0] = uint64(word(c.d.hw.powered.Load()))
-	return Success, nil
+	return c.d.gated(c, "ANE_IsPowered", func(time.Duration) (Return, error) {
+		c.d.hw.gateIdle()
+		a.Out[0] = uint64(word(c.d.hw.powered.Load()))
+		return Success, nil
+	})
 }
+
+// maxPolicyTime bounds the times of a policy, in microseconds: an hour (modelled).
+const maxPolicyTime = 3600e6
+
+func micros(v uint64) time.Duration { return time.Duration(v) * time.Microsecond }
+
+// policy returns the call of a method that sets a policy to a value of at most limit (values and units are modelled).
+func policy(limit uint64, unit string, set func(*hardware, uint64)) func(*client, *MethodArguments) (Return, error) {
+	return func(c *client, a *MethodArguments) (Return, error) {
+		if a.In[0] > limit {
+			return BadArgument, fmt.Errorf("driver: the policy is %d, want 0 to %d (%s)", a.In[0], limit, unit)
+		}
+		return c.d.gated(c, "set policy", func(time.Duration) (Return, error) {
+			set(c.d.hw, a.In[0])
+			return Success, nil
+		})
+	}
+}
+
+func (c *client) nothing(*MethodArguments) (Return, error) { return Success, nil }
 
 // maxCommand bounds an injected command, modelled as the size of a call with all its arrays.
 const maxCommand = protocol.HeaderSize + protocol.CopyContainerSize + 64
@@ -303,7 +335,7 @@ func (c *client) writeRegister(a *MethodArguments) (Return, error) {
 func (c *client) signalEvent(a *MethodArguments) (Return, error) {
 	h := c.d.hw
 	if !h.ready.Load() {
-		if r, err := c.d.power(); r != Success {
+		if r, err := c.d.gated(c, "power", h.ensure); r != Success {
 			return r, err
 		}
 	}
@@ -339,6 +371,19 @@ func (c *client) unmapBuffers(a *MethodArguments) (Return, error) {
 		a.Out[0] = uint64(len(maps))
 		return Success, nil
 	})
+}
+
+// mapRegion maps the page of memory that all clients of the device share into the client's address space (size and
+// contents of the region are modelled). Out is the device address.
+func (c *client) mapRegion(a *MethodArguments) (Return, error) {
+	addr, r, err := c.mapBuffer("ANE_MPMMemoryMapRequest", 0, c.d.region[:], translation.Intermediate)
+	a.Out[0] = addr
+	return r, err
+}
+
+func (c *client) unmapRegion(*MethodArguments) (Return, error) {
+	return c.unmapBuffer("ANE_MPMMemoryUnmapRequest", func(u userMapping) bool { return u.m.Of(c.d.region[:]) },
+		"the client has not mapped the region")
 }
 
 func (c *client) addPersistent(*MethodArguments) (Return, error) {

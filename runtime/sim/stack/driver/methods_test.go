@@ -4,9 +4,12 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/zinc-compiler/zinc/compile/cost"
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/coprocessor"
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/protocol"
+	"github.com/zinc-compiler/zinc/runtime/sim/stack/trace"
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/translation"
 )
 
@@ -228,5 +231,103 @@ func TestInjectedCommands(t *testing.T) {
 			m.check(t)
 			poolsBusy(t, d, 1)
 		})
+	}
+}
+
+// TestPoliciesOfPower sets the policies of table 27.5 and looks at the time, the power and the boots of calls.
+func TestPoliciesOfPower(t *testing.T) {
+	var events trace.Recording
+	d := newDevice(t, Config{Trace: events.Tracer()})
+	s, err := d.OpenHardware(broker(1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	set := func(name string, v uint64) {
+		t.Helper()
+		if err := s.Method(name, &MethodArguments{In: []uint64{v}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	boots := func(warm bool) (n int) {
+		for _, e := range events.Events {
+			if e.Name == "ANEHWDevice::ANE_Init" && e.Phase == trace.Begin &&
+				slices.ContainsFunc(e.Args, func(a trace.Arg) bool { return a.Value == warm }) {
+				n++
+			}
+		}
+		return n
+	}
+	if boots(false) != 1 || boots(true) != 0 {
+		t.Fatalf("%d cold and %d warm boots after opening", boots(false), boots(true))
+	}
+	// The firmware's image goes with ANE_ForgetFirmware: the next boot is cold, the one after it warm.
+	for i, name := range []string{"ANE_ForgetFirmware", "ANE_PowerOff"} {
+		for _, name := range []string{name, "ANE_PowerOn"} {
+			if err := s.Method(name, &MethodArguments{}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if boots(false) != 2 || boots(true) != i {
+			t.Errorf("%s: %d cold and %d warm boots", name, boots(false), boots(true))
+		}
+	}
+	c := open(t, d, broker(1))
+	mod, err := c.ProgramCreate(adder(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	info, err := c.Prepare(mod, PrepareOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := bound(t, c, mod, info, adder(t))
+	set("ANE_SetDynamicPowerGating", 1)
+	set("ANE_SetPowerGatingHysteresisTime", 500)
+	for _, idle := range []time.Duration{100, 600} {
+		n := boots(true)
+		b.check(t)
+		if err := d.Elapse(cost.Waiting, idle*time.Microsecond); err != nil {
+			t.Fatal(err)
+		}
+		b.check(t)
+		if got := boots(true) - n; got == 1 != (idle == 600) {
+			t.Errorf("%d boots with %v us without a request", got, int64(idle))
+		}
+	}
+	// Power that is not managed stays, and stays away.
+	set("ANE_SetPowerManagement", 0)
+	n := boots(true)
+	if err := d.Elapse(cost.Waiting, time.Second); err != nil {
+		t.Fatal(err)
+	}
+	b.check(t)
+	if got := boots(true) - n; got != 0 {
+		t.Errorf("%d boots though the power is not managed", got)
+	}
+}
+
+// TestClientsShareTheManagedRegion maps the region of table 27.5 into two clients, and finds in one what the engine
+// writes in the other.
+func TestClientsShareTheManagedRegion(t *testing.T) {
+	d := newDevice(t, Config{})
+	var at [2]uint64
+	var cs [2]*translation.Context
+	for i := range cs {
+		s, err := d.OpenHardware(broker(i + 1))
+		if err != nil {
+			t.Fatal(err)
+		}
+		a := &MethodArguments{Out: make([]uint64, 1)}
+		if err := s.Method("ANE_MPMMemoryMapRequest", a); err != nil {
+			t.Fatal(err)
+		}
+		at[i], cs[i] = a.Out[0], s.client.(*client).space.ctx
+	}
+	if err := cs[0].WriteAt([]byte("shared"), at[0]+16, "test"); err != nil {
+		t.Fatal(err)
+	}
+	got := make([]byte, 6)
+	if err := cs[1].ReadAt(got, at[1]+16, "test"); err != nil || string(got) != "shared" {
+		t.Errorf("%q, %v", got, err)
 	}
 }

@@ -110,9 +110,17 @@ func (h *hardware) drain(cause error) {
 	}
 }
 
-// ensure makes the channel ready before an action: it powers the device on, or waits for the delayed recovery, until
-// the deadline.
+// ensure makes the channel ready before an action, as up does. It does not give the engine power that is not managed.
 func (h *hardware) ensure(deadline time.Duration) (Return, error) {
+	h.gateIdle()
+	if h.served.unmanaged && !h.powered.Load() {
+		return NotReady, errors.New("driver: the engine has no power, and its power is not managed; call ANE_PowerOn")
+	}
+	return h.up(deadline)
+}
+
+// up makes the channel ready: it powers the device on, or waits for the delayed recovery, until the deadline.
+func (h *hardware) up(deadline time.Duration) (Return, error) {
 	if h.ready.Load() {
 		return Success, nil
 	}
@@ -135,7 +143,7 @@ func (h *hardware) ensure(deadline time.Duration) (Return, error) {
 		return Success, nil
 	}
 	kind := uint32(coprocessor.BootCold)
-	if h.boot.Load() > 0 {
+	if h.boot.Load() > 0 && !h.forgot {
 		kind = coprocessor.BootWarm
 	}
 	if err := h.powerOn(kind); err != nil {

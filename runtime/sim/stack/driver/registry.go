@@ -196,7 +196,7 @@ func (d *Device) queued(c *client, priority int, name string, f func(deadline ti
 
 // power brings the device up for a client that opens.
 func (d *Device) power() (Return, error) {
-	return d.gated(nil, "power", d.hw.ensure)
+	return d.gated(nil, "power", d.hw.up)
 }
 
 // status returns the output of selector 7.

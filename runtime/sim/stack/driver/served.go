@@ -28,10 +28,12 @@ type Value struct{ Name, Value string }
 // served is the state of the commands that the driver serves.
 type served struct {
 	profile     profile
-	logging     bool   // FW_RUN_MODE
-	noRPC       bool   // RPC_ENABLE 0: back-channel calls are not acknowledged
-	gating      bool   // SET_DYNAMIC_POWERGATE: no power between requests
-	registers   uint32 // loaded by REG_FILE_LOAD
+	logging     bool          // FW_RUN_MODE
+	noRPC       bool          // RPC_ENABLE 0: back-channel calls are not acknowledged
+	gating      bool          // SET_DYNAMIC_POWERGATE: no power between requests
+	hysteresis  time.Duration // how long the engine keeps power after a request, if gating
+	unmanaged   bool          // requests neither give the engine power nor take it
+	registers   uint32        // loaded by REG_FILE_LOAD
 	recycleMode uint32
 	recycling   bool
 	returned    uint32 // buffers, by CH_BUFFER_RETURN

@@ -287,9 +287,19 @@ func (h *hardware) tenantOnly(c *client) error {
 	return nil
 }
 
-// rest powers the device off after a request if nothing waits and the power gate is dynamic.
+// rest powers the device off after a request if nothing waits, the power gate is dynamic and has no hysteresis.
 func (h *hardware) rest() {
-	if h.served.gating && h.d.gate.idle() {
+	h.rested = h.d.clock.Now()
+	if s := &h.served; s.gating && !s.unmanaged && s.hysteresis == 0 && h.d.gate.idle() {
+		h.sleep()
+	}
+}
+
+// gateIdle powers the device off if the power gate is dynamic and its hysteresis has passed since the last request or
+// power-up. It is called before the driver looks at the power, since nothing sees a device that is idle.
+func (h *hardware) gateIdle() {
+	s := &h.served
+	if s.gating && !s.unmanaged && s.hysteresis > 0 && h.d.clock.Now()-h.rested >= s.hysteresis {
 		h.sleep()
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 	"unsafe"
 )
 
@@ -47,6 +48,7 @@ type Mapping struct {
 	// Guarded by ctx.mu.
 	users int
 	elem  *list.Element
+	idle  time.Duration // since when it has no user
 	gone  bool
 }
 
@@ -55,6 +57,11 @@ func (m *Mapping) Addr() uint64 { return m.addr }
 
 // Len returns the buffer's length in bytes.
 func (m *Mapping) Len() int { return len(m.host) }
+
+// Of reports whether the mapping is of this buffer.
+func (m *Mapping) Of(host []byte) bool {
+	return len(m.host) == len(host) && unsafe.SliceData(m.host) == unsafe.SliceData(host)
+}
 
 func (m *Mapping) pages() uint64 { return pages(len(m.host)) }
 func (m *Mapping) end() uint64   { return m.addr + m.pages()*PageSize }
@@ -163,23 +170,26 @@ func (c *Context) place(host []byte, row UsageRow, addr, size uint64, fixed bool
 	if c.closed {
 		return nil, nil, false, Closed
 	}
+	evicted = c.expire()
 	key := hostKey{unsafe.SliceData(host), len(host), row.Code}
 	if old := c.byHost[key]; old != nil && (!fixed || old.addr == addr) {
 		c.pin(old)
-		return old, nil, true, 0
+		return old, evicted, true, 0
 	}
 	if fixed {
+		var over []*Mapping
 		for _, o := range c.maps {
 			if o.addr < addr+size && addr < o.end() {
 				if o.users > 0 {
-					return nil, nil, false, Overlap
+					return nil, evicted, false, Overlap
 				}
-				evicted = append(evicted, o)
+				over = append(over, o)
 			}
 		}
-		for _, o := range evicted {
+		for _, o := range over {
 			c.remove(o)
 		}
+		evicted = append(evicted, over...)
 	} else {
 		for addr = c.hole(size); addr == 0; addr = c.hole(size) {
 			e := c.idle.Front()
@@ -203,6 +213,23 @@ func (c *Context) place(host []byte, row UsageRow, addr, size uint64, fixed bool
 		c.byHost[key] = m
 	}
 	return m, evicted, false, 0
+}
+
+// expire removes the mappings whose time without a user is over; c.mu is held.
+func (c *Context) expire() (gone []*Mapping) {
+	ttl := time.Duration(c.unit.ttl.Load())
+	if ttl == 0 {
+		return nil
+	}
+	for now, e := c.unit.now(), c.idle.Front(); e != nil; e = c.idle.Front() {
+		m := e.Value.(*Mapping)
+		if now-m.idle < ttl {
+			break
+		}
+		c.remove(m)
+		gone = append(gone, m)
+	}
+	return gone
 }
 
 func byAddr(m *Mapping, addr uint64) int {
@@ -268,7 +295,7 @@ func (m *Mapping) Release() bool {
 	had := m.users > 0
 	if had {
 		if m.users--; m.users == 0 && !m.gone {
-			m.elem = c.idle.PushBack(m)
+			m.elem, m.idle = c.idle.PushBack(m), c.unit.now()
 		}
 	}
 	c.mu.Unlock()

@@ -5,6 +5,8 @@ import (
 	"container/list"
 	"fmt"
 	"sync"
+	"sync/atomic"
+	"time"
 )
 
 // Config sizes a unit. The zero value is the real unit.
@@ -14,12 +16,15 @@ type Config struct {
 	Log      int    // number of faults kept; 0 means 64
 	// Trace, if not nil, is called with every step of the unit, outside all locks, by the goroutine that took the step.
 	Trace func(Step)
+	// Now, if not nil, is the time at which mappings lose their last user; without it SetTTL has no effect.
+	Now func() time.Duration
 }
 
 // Unit is the translation unit: its streams, the contexts on them, and the
 // physical frames that mappings point to.
 type Unit struct {
 	cfg Config
+	ttl atomic.Int64
 
 	mu       sync.Mutex
 	contexts map[uint64]*Context
@@ -36,7 +41,7 @@ type Stats struct {
 	Maps             uint64 // buffers mapped
 	Hits             uint64 // Map calls that returned an existing mapping
 	Unmaps           uint64 // mappings removed by Unmap, Flush or Close
-	EvictedMappings  uint64 // idle mappings removed to make room
+	EvictedMappings  uint64 // idle mappings removed to make room, or when their time was over
 	EvictedContexts  uint64 // contexts that lost their stream
 	Faults           uint64
 	FramesInUse      uint64
@@ -58,6 +63,17 @@ func NewUnit(cfg Config) (*Unit, error) {
 			cfg.Aperture, PageSize, 2*PageSize, uint64(ApertureSize))
 	}
 	return &Unit{cfg: cfg, contexts: map[uint64]*Context{}, slots: make([]*Context, cfg.Slots)}, nil
+}
+
+// SetTTL sets how long a mapping stays after its last use; 0 keeps it until its space is needed. Mappings whose time is
+// over leave when their context maps a buffer.
+func (u *Unit) SetTTL(ttl time.Duration) { u.ttl.Store(int64(ttl)) }
+
+func (u *Unit) now() time.Duration {
+	if u.cfg.Now == nil {
+		return 0
+	}
+	return u.cfg.Now()
 }
 
 // Context opens the address space of a client, or returns the one it has.
