@@ -137,7 +137,7 @@ func (f *lateForm) defaults() (values map[uint32]uint32, always []uint32) {
 			}
 		}
 		values[0x0038] = 0
-		return values, []uint32{0x0000, 0x0014, 0x002c, 0x003c}
+		return values, alwaysV11
 	}
 	for addr, v := range map[uint32]uint32{
 		0x0000: 0x92, 0x0004: 256, 0x0010: 1, 0x0014: 256, 0x0020: 1, 0x0024: 1, 0x0028: 0x5000a041,
