@@ -202,9 +202,10 @@ func gatheredPatches(t *target.Table, o *operand) l2Place {
 // tasks read (softmax of rows of 32x1x32 on h14).
 //
 // Neural: none for wide channels, for channelwise work on a single row, or for copies of part of the banks in units of
-// other than eight rows (sums over channels of 1x32x4x4 and rows of 1x64x8x8, inferred); else two granules with a
-// stride or with rows that do not start on one bank, three otherwise (convolution and activation cases). The channels
-// that a stride reads may be as much wider; wide ones get three (case conv_probe_k1_c64_n64_s64_st2_g1_bias1_same). A
+// other than eight rows (sums over channels of 1x32x4x4 and rows of 1x64x8x8, inferred); else two granules if rows do
+// not start on one bank, the columns of a unit and a granule with a stride
+// (case conv_probe_k1_c64_n64_s64_st2_g1_bias1_same, strides over 8x8, 16x16 and 32x32 on h14), three otherwise
+// (convolution and activation cases). The channels that a stride reads may be as much wider. A
 // row of one channel that is two granules in units of eight rows gets one
 // (case env_bcast_mul_1x64x16x16_runtime_1x1x16x16), and so does a row of an even number of granules of bytes
 // (case logical_not_1x1x64x64). An image of at most 8x8 whose eight rows are on different banks needs none
@@ -239,13 +240,16 @@ func rowPad(d *draft, ch, row, height int64) int64 {
 		return 0
 	case d.ne.op == td.NEPass && n == 2 && d.src[0].ext[axC] == 1:
 		return d.t.L2Granule
-	case d.window.sx > 1 && narrow, n%d.t.L2Banks != 0:
+	case n%d.t.L2Banks != 0:
 		return 2 * d.t.L2Granule
-	case (d.t.PadsByUnit || d.does(td.NEMultiply) && d.shift.min == d.shift.max) &&
-		!d.shift.small && d.shift.max > 1 && d.window.sx == 1:
-		// The columns of a unit, and one granule: rows of a unit are on different banks. On h13 only rows of a long
-		// sum, whose units have one shift (case conv_probe_k3_c64_n64_s32_st1_g1_bias1_same).
-		return d.t.WorkUnit>>d.shift.max*elemBytes + d.t.L2Granule
+	case d.shift.max > 1 && (d.window.sx > 1 || !d.shift.small &&
+		(d.t.PadsByUnit || d.does(td.NEMultiply) && d.shift.min == d.shift.max)):
+		// The columns of a unit, and one granule: rows of a unit, of which a stride skips as many as columns, are on
+		// different banks. Without a stride on h13 only rows of a long sum, whose units have one shift
+		// (case conv_probe_k3_c64_n64_s32_st1_g1_bias1_same).
+		return align(d.t.WorkUnit>>d.shift.max*elemBytes/d.window.sx, d.t.L2Granule) + d.t.L2Granule
+	case d.window.sx > 1 && narrow:
+		return 2 * d.t.L2Granule
 	}
 	return 3 * d.t.L2Granule
 }
