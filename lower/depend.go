@@ -153,8 +153,8 @@ func (c *schedule) overlaps(i int, f, before *footprint) bool {
 	if s[axH] && p.ne != nil && out[axH] == 1 {
 		in[axH], s[axH] = 1, false
 	}
-	if s[axC] && (in[axC] == 1 || c.t.OverlapsBroadcast && max(in[axH], in[axW]) > 1) {
-		// softmax over channels of 128x16x16, 8x1x128 and 32x1x32 on h14
+	if s[axC] && (in[axC] == 1 || c.t.OverlapsBroadcast) {
+		// softmax over channels of 128x16x16, 8x1x128, 32x1x32, 128x1x1 and 4096x1x1 on h14
 		in[axC], s[axC] = 1, false
 	}
 	if s[axH] || s[axC] || s[axD] || kept || p.pe != nil && d.transposesUnits() {
@@ -162,7 +162,7 @@ func (c *schedule) overlaps(i int, f, before *footprint) bool {
 	}
 	wide := out[axW] * ox
 	same := wide >= in[axW] && wide < in[axW]+ox && out[axH] == in[axH] && out[axD] == in[axD] &&
-		out[axC] == in[axC] && p.src[0].ext[axG] == in[axG] || c.t.OverlapsSwapped && d.readsSwapped(p)
+		out[axC] == in[axC] && p.src[0].ext[axG] == in[axG] || c.t.OverlapsSwapped && d.exchanges(p) && d.inTurn(p)
 	if p.shift.small && d.shift.small && d.ne.unicast {
 		// channelwise work on an image of at most 8x8 (case encoder_conv_pad_c8_n8_k1x1_s1_g8_bias0_p0010_tiny)
 		return false
@@ -171,14 +171,25 @@ func (c *schedule) overlaps(i int, f, before *footprint) bool {
 	return same && !groups
 }
 
-// readsSwapped reports whether a planar task reads the result of a planar one with channels and columns exchanged, row
-// by row as it is stored, in more than one patch (layer_norm over 1024 and 4096 channels on h14).
-func (d *draft) readsSwapped(p *draft) bool {
-	if d.pe == nil || p.pe == nil || d.src[0].swap == p.dst.swap {
-		return false
-	}
+// exchanges reports whether a task reads the result of another with channels and columns exchanged, row by row as it
+// is stored.
+func (d *draft) exchanges(p *draft) bool {
 	in, out := d.src[0].ext, p.dst.ext
-	return in[axW] == out[axC] && in[axC] == out[axW] && in[axH] == out[axH] && max(in[axW], in[axC]) > widePatch
+	return d.src[0].swap != p.dst.swap && in[axW] == out[axC] && in[axC] == out[axW] && in[axH] == out[axH]
+}
+
+// inTurn reports whether a task takes in turn what another exchanges for it: between planar tasks in more than one patch
+// (layer_norm over 1024 and 4096 channels on h14; not over 512); on the neural engine after a planar task that waits for
+// the neural one, or after a neural one that overlaps (softmax over 128 to 4096 channels on h14; not softmax of rows of
+// one element).
+func (d *draft) inTurn(p *draft) bool {
+	switch in := d.src[0].ext; {
+	case d.pe != nil:
+		return p.pe != nil && max(in[axW], in[axC]) > widePatch
+	case p.pe != nil:
+		return p.deps.sourceConfig&aliasConvRes != 0
+	}
+	return p.deps.overlap != 0
 }
 
 // readsLaidOut reports whether task i is a product of the rows that a pass before it, which takes several channels of a

@@ -43,7 +43,7 @@ func (c *schedule) liveOuts() {
 					l = begin(o.buf, i)
 				}
 				l.to, l.granules = i, l.granules|granules(f.read[k])
-				if i+1 < len(c.drafts) && c.drafts[i+1].deps.overlap != 0 {
+				if i+1 < len(c.drafts) && c.drafts[i+1].deps.overlap != 0 && !c.drafts[i+1].exchanges(d) {
 					l.to = i + 1 // which runs while this task reads
 				}
 			case k == 0 && d.keeps:
@@ -54,6 +54,9 @@ func (c *schedule) liveOuts() {
 			l := now[o.buf]
 			if l == nil {
 				l = begin(o.buf, i)
+				if d.deps.overlap != 0 && (d.pe != nil) != (c.drafts[i-1].pe != nil) {
+					l.from = i - 1 // which still runs on the other engine (softmax of rows of 256x256 on h14)
+				}
 			}
 			l.granules |= granules(f.give)
 		}

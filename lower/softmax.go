@@ -407,7 +407,9 @@ func softmaxColumn(b *builder, s *softmax) error {
 	}
 	top, total := b.temp([]int64{1, 1}), b.temp([]int64{1, 1})
 	line, ex := b.temp([]int64{1, c}), b.temp([]int64{c, 1})
-	line.buf.keepScratch()
+	if !b.t.OverlapsSwapped { // the powers overlap the differences otherwise
+		line.buf.keepScratch()
+	}
 	row := [4]int64{line.stride[0], line.stride[0], line.stride[0], line.stride[0]}
 
 	b.emit(overChannels(c), column(x, x.stride[axis]), nil, single(top), 0)
