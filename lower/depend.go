@@ -178,10 +178,10 @@ func (d *draft) exchanges(p *draft) bool {
 	return d.src[0].swap != p.dst.swap && in[axW] == out[axC] && in[axC] == out[axW] && in[axH] == out[axH]
 }
 
-// inTurn reports whether a task takes in turn what another exchanges for it: between planar tasks in more than one patch
-// (layer_norm over 1024 and 4096 channels on h14; not over 512); on the neural engine after a planar task that waits for
-// the neural one, or after a neural one that overlaps (softmax over 128 to 4096 channels on h14; not softmax of rows of
-// one element).
+// inTurn reports whether a task takes in turn what another exchanges for it: between planar tasks in more than one
+// patch (layer_norm over 1024 and 4096 channels on h14; not over 512); on the neural engine after a planar task that
+// waits for the neural one, or after a neural one that overlaps (softmax over 128 to 4096 channels on h14; not softmax
+// of rows of one element).
 func (d *draft) inTurn(p *draft) bool {
 	switch in := d.src[0].ext; {
 	case d.pe != nil:
