@@ -17,7 +17,13 @@ async function load(name) {
 
 // The first program says what a call takes and where operations run; it is a fraction of the whole command.
 export const first = load("first.wasm.gz");
-export const whole = first.then(() => installed).then(() => load("zinc.wasm.gz"));
+
+// A browser compiles a function of a program when it is first called, and keeps it for every worker. So the first
+// program answers for a small model before anybody asks.
+const warmed = fetch("explore/sample.mil").then((r) => r.blob()).then((model) =>
+  run(first, ["sample.mil", "h13", "declared"], [["sample.mil", model]])).catch(() => null);
+
+export const whole = warmed.then(() => installed).then(() => load("zinc.wasm.gz"));
 
 // A worker from a blob is bound by the page's own policy, which one from a file is not.
 const source = fetch("worker.js").then((r) => r.blob()).then((b) => URL.createObjectURL(b));
