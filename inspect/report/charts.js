@@ -15,6 +15,10 @@ export function el(name, attrs, ...children) {
 export const chart = (w, h, label) =>
   el("svg", { class: "chart", viewBox: `0 0 ${w} ${h}`, height: h, role: "img", "aria-label": label });
 
+// largest and smallest take lists of any length; Math.max takes as many arguments as the stack has room for.
+export const largest = (list) => list.reduce((a, b) => Math.max(a, b), 0);
+export const smallest = (list) => list.reduce((a, b) => Math.min(a, b), Infinity);
+
 // three writes a number with three digits at most.
 const three = (v) => (v >= 100 ? v.toFixed(0) : v >= 10 ? v.toFixed(1) : v.toFixed(2)).replace(/(\.\d*?)0+$/, "$1")
   .replace(/\.$/, "");
@@ -62,8 +66,9 @@ export class Timeline {
       const x = e.clientX, from = this.view[0], w = this.view[1] - this.view[0];
       if (w >= data.total) return;
       const drag = (m) => this.move(from - (m.clientX - x) / box.clientWidth * w, w);
-      addEventListener("pointermove", drag);
-      addEventListener("pointerup", () => removeEventListener("pointermove", drag), { once: true });
+      const over = new AbortController(), { signal } = over;
+      addEventListener("pointermove", drag, { signal });
+      for (const end of ["pointerup", "pointercancel"]) addEventListener(end, () => over.abort(), { signal });
     });
   }
 
@@ -85,7 +90,7 @@ export class Timeline {
   draw() {
     const { box, data, view } = this, W = box.clientWidth, left = 76, row = 26;
     const tracks = data.tracks.map((n, i) => i).filter((i) => data.spans.some((s) => s[0] === i));
-    const most = Math.max(0, ...data.held.map((h) => h[2]));
+    const most = largest(data.held.map((h) => h[2]));
     const H = 26 + tracks.length * row + (most ? 58 : 0);
     const svg = chart(W, H, "timeline of one call");
     const x = (t) => left + (t - view[0]) / (view[1] - view[0]) * (W - left - 2);
@@ -148,8 +153,8 @@ export function roofline(box, data, marks) {
   const corner = macs / rate;
   const xs = [...list.map(({ o }) => at(o)[0]), corner / 10, corner * 10], ys = list.map(({ o }) => at(o)[1]);
   const floor = (v) => 10 ** Math.floor(Math.log10(v)), ceil = (v) => 10 ** Math.ceil(Math.log10(v));
-  const [x0, x1] = [floor(Math.min(...xs)), ceil(Math.min(Math.max(...xs), corner * 1e4))];
-  const [y0, y1] = [floor(Math.min(...ys, macs / 100)), ceil(macs * 1.01)];
+  const [x0, x1] = [floor(smallest(xs)), ceil(Math.min(largest(xs), corner * 1e4))];
+  const [y0, y1] = [floor(Math.min(smallest(ys), macs / 100)), ceil(macs * 1.01)];
   const px = (v) => left + Math.log(Math.min(v, x1) / x0) / Math.log(x1 / x0) * (W - left - 12);
   const py = (v) => 8 + (1 - Math.log(v / y0) / Math.log(y1 / y0)) * (H - low - 8);
   const svg = chart(W, H, "roofline of the operations");
@@ -171,7 +176,7 @@ export function roofline(box, data, marks) {
   svg.append(el("text", { x: W - 16, y: py(macs) - 5, "text-anchor": "end" }, `products ${many(macs)}/s`));
   const [tx, ty] = [Math.sqrt(x0 * corner), roof(Math.sqrt(x0 * corner))];
   if (ty > y0) svg.append(el("text", { x: px(tx) - 6, y: py(ty) - 6, "text-anchor": "end" }, `DMA ${bytes(rate)}/s`));
-  const most = Math.max(...list.map(({ o }) => o.t));
+  const most = largest(list.map(({ o }) => o.t));
   for (const { o, i } of list.sort((a, b) => b.o.t - a.o.t)) {
     const [x, y] = at(o);
     const dot = el("circle", { cx: px(x), cy: py(Math.max(y, y0)), r: 3 + 9 * Math.sqrt(o.t / most), fill: color(o.b),

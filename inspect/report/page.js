@@ -52,7 +52,7 @@ function choose(i, from) {
   let row = byId(`op-${i}`);
   if (!row) {
     byId("find").value = "";
-    [only, most] = [null, Infinity];
+    only = null;
     fill();
     row = byId(`op-${i}`);
     row.classList.add("on");
@@ -201,7 +201,7 @@ const columns = [
 ];
 if (data.many) columns.unshift({ title: "function", width: 10, of: (o) => o.f });
 let sort = { column: data.total ? columns.find((c) => c.title === "time") : null, down: true };
-let most = 60; // rows that are shown
+let most = 60; // rows that are shown, beside the one that is chosen
 let only = null; // what a click in a map left of the rows
 const text = ops.map((o) => [o.f, o.o, o.n, o.s, place(o), o.b, o.x, o.v, `line ${o.l}`].join(" ").toLowerCase());
 
@@ -238,8 +238,10 @@ function fill() {
     list = list.map((i) => [by(ops[i]), i]).sort((a, b) => (a[0] < b[0] ? -way : a[0] > b[0] ? way : a[1] - b[1]))
       .map((p) => p[1]);
   }
-  const longest = Math.max(1, ...ops.map((o) => o.t || 0));
-  const rows = list.slice(0, most).map((i) => {
+  const longest = largest(ops.map((o) => o.t || 1));
+  const shown = list.slice(0, most);
+  if (list.indexOf(chosen) >= most) shown.push(chosen);
+  const rows = shown.map((i) => {
     const o = ops[i], tr = document.createElement("tr");
     tr.id = `op-${i}`;
     tr.dataset.op = i;
@@ -264,12 +266,12 @@ function fill() {
   head();
   byId("rows").tBodies[0].replaceChildren(...rows);
   byId("rest").hidden = list.length <= most;
-  byId("rest").textContent = `Show the other ${list.length - most}`;
+  byId("rest").textContent = `Show ${Math.min(list.length, 5 * most) - most} of the other ${list.length - most}`;
   const t = list.reduce((s, i) => s + (ops[i].t || 0), 0);
   byId("shown").textContent = list.length === ops.length ? `${ops.length} operations` :
     `${list.length} of ${ops.length}${only ? `, ${only.name}` : ""}${t ? `, ${time(t)}` : ""}`;
 }
-byId("rest").addEventListener("click", () => { most = Infinity; fill(); });
+byId("rest").addEventListener("click", () => { most *= 5; fill(); });
 byId("find").addEventListener("input", () => { only = null; fill(); });
 for (const b of document.querySelectorAll("[data-kind]")) {
   b.addEventListener("click", () => {

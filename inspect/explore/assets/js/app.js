@@ -220,7 +220,7 @@ const tasks = new Tasks(panels.tasks, links, { pin, hover, point: (offset) => by
 const bytes = new Bytes(links, { pin, hover, wordTip: (at, offset) => tasks.wordTip(at, offset) });
 const charts = new Charts(panels.timeline, panels.roofline, {
   choose: (o) => {
-    const i = links.statements.findIndex((s) => s.name === o.n && s.op === o.o);
+    const i = links.statements.findIndex((s) => s.name === o.n && s.op === o.o && (!o.f || s.function === o.f));
     if (i >= 0) pinStatement(i);
   },
 });

@@ -1,5 +1,6 @@
 // What the statements of a compilation cost, by statement.
 
+import { largest } from "./charts.js";
 import { micro, place, time } from "./units.js";
 
 export class Costs {
@@ -10,7 +11,7 @@ export class Costs {
   take(answer) {
     this.answer = answer;
     this.by = new Map((answer?.statements || []).map((s) => [s.statement, s]));
-    this.most = Math.max(0, ...(answer?.statements || []).map((s) => s.us));
+    this.most = largest((answer?.statements || []).map((s) => s.us));
     this.total = answer?.us || 0;
     this.followers = new Map();
     for (const s of this.by.values()) {

@@ -1,5 +1,6 @@
 // The graph of the model: operations as boxes, blocks that fold, coloured by place or by cost. A worker lays it out.
 
+import { largest } from "./charts.js";
 import { el, painted } from "./dom.js";
 import { shortName, shortType } from "./code.js";
 import { count, place, time } from "./units.js";
@@ -238,7 +239,7 @@ export class GraphView {
     this.overlay = svg("g", { class: "flow" });
     this.layer.replaceChildren(...this.layers.flatMap((l) => [l.edges, l.boxes]), this.overlay);
     this.seen = null;
-    this.most = Math.max(0, ...[...this.boxes.values()].filter((b) => !b.open).map((b) => b.words.us));
+    this.most = largest([...this.boxes.values()].filter((b) => !b.open).map((b) => b.words.us));
   }
 
   group(t, x, y, level) {

@@ -1,5 +1,6 @@
 // The source: lines with what is wrong beneath them, and their editing.
 
+import { smallest } from "./charts.js";
 import { readable, shownWidth, source, statement, written } from "./code.js";
 import { $, el, later } from "./dom.js";
 import { List, ROW } from "./list.js";
@@ -206,7 +207,7 @@ export class Source {
 
   // firstEdited is the first line that is not the model's own, 0 for none.
   firstEdited() {
-    return Math.min(...this.marked, Infinity) === Infinity ? 0 : Math.min(...this.marked);
+    return this.marked.size ? smallest([...this.marked]) : 0;
   }
 
   // seek puts the cursor on a line.

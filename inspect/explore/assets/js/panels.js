@@ -37,10 +37,18 @@ export class Charts {
   }
 
   async take(key, why = "") {
-    this.data = key ? await get(`view/${key}/drawing`) : null;
+    this.wanted = key;
+    const data = key ? await get(`view/${key}/drawing`) : null;
+    if (key !== this.wanted) return;
+    this.data = data;
     this.line.replaceChildren(el("p", { class: "dim", textContent: why || "No estimate." }));
     this.roof.replaceChildren(this.line.firstChild.cloneNode(true));
-    this.chart = this.data?.spans.length ? new Timeline(this.line, this.data, (...a) => this.marks(...a)) : null;
+    this.chart = null;
+    if (data?.spans.length) {
+      const box = el("div"); // a timeline listens on its own
+      this.line.replaceChildren(box);
+      this.chart = new Timeline(box, data, (...a) => this.marks(...a));
+    }
     this.draw();
   }
 
