@@ -170,6 +170,10 @@ func TestPageWorksInTheBrowser(t *testing.T) {
 		})
 	}
 	version := other(t)
+	reports := []string{htmlReport(t, pages[0].Path)}
+	if corpus != "" {
+		reports = append(reports, htmlReport(t, pages[1].Path))
+	}
 	for i := range pages {
 		pages[i].URL = serve(t, pages[i].Path, version)
 	}
@@ -178,7 +182,7 @@ func TestPageWorksInTheBrowser(t *testing.T) {
 		"modules":  *modules,
 		"pictures": *pictures,
 		"pages":    pages,
-		"report":   htmlReport(t, pages[0].Path),
+		"reports":  reports,
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -2,7 +2,7 @@
 // a JSON object, see browser_test.go. Exit status 1 when anything is not as it must be.
 
 import { createRequire } from "node:module";
-import { mkdirSync, readFileSync, rmSync } from "node:fs";
+import { mkdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import { loadavg } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -40,7 +40,20 @@ const browser = await chromium.launch({
 async function patient(options) {
   const context = await browser.newContext(options);
   context.setDefaultTimeout(slow);
+  await context.addInitScript(() => {
+    globalThis.interactions = [];
+    new PerformanceObserver((list) => {
+      for (const e of list.getEntries()) if (e.interactionId) interactions.push([e.duration, `${e.name} on ${e.target?.id || e.target?.getAttribute("class") || e.target?.localName}`]);
+    }).observe({ type: "event", durationThreshold: 16, buffered: true });
+  });
   return context;
+}
+
+// slowest prints the interaction after which the page was painted last: until when, from the key or click.
+async function slowest(page) {
+  await page.waitForTimeout(100); // an entry comes after its frame
+  const [ms, what] = (await page.evaluate(() => globalThis.interactions)).sort((a, b) => b[0] - a[0])[0] ?? [0, "none took 16 ms"];
+  console.log(`        slowest interaction, load ${loadavg()[0].toFixed(1)}: ${ms} ms, ${what}`);
 }
 
 // reader counts the pixels of a colour in a picture, on a page that is not the
@@ -505,6 +518,7 @@ async function visit(p, scheme) {
   check("the policy refuses other origins", blocked === "refused");
   const real = errors.filter((e) => !/127\.0\.0\.1:9\/|Content Security Policy|status of 409|status of 422/.test(e));
   check("errors in the console", real.length === 0, real.join("; "));
+  await slowest(page);
   await context.close();
 }
 
@@ -748,8 +762,34 @@ async function report(path, scheme) {
   await context.close();
 }
 
+// long opens the report of a large model, and prints when it is painted and what its views take.
+async function long(path) {
+  console.log(`report of ${statSync(path).size} bytes`);
+  const context = await patient({ viewport: { width: 1440, height: 900 } });
+  const page = await context.newPage();
+  await page.goto(pathToFileURL(path).href);
+  const paint = await page.evaluate(() => performance.getEntriesByType("paint").find((e) => e.name === "first-contentful-paint")?.startTime);
+  console.log(`        first paint, load ${loadavg()[0].toFixed(1)}: ${Math.round(paint)} ms`);
+  const rows = page.locator("#rows tbody tr"), first = await rows.count();
+  await page.locator("#roof .hit").last().click(); // the smallest dot, which nothing is over
+  const chosen = await rows.count();
+  await page.locator("#close").click();
+  await page.locator("#find").pressSequentially("conv");
+  await page.locator("#find").fill("");
+  await page.locator("#in").click();
+  await page.locator("#fit").click();
+  await page.locator("#rest").click();
+  const all = await rows.count();
+  check("the first rows, the one that was chosen, and more when asked for", first === 60 && chosen === 61 && all > chosen, `${first}, ${chosen}, ${all}`);
+  for (const title of ["operation", "DMA"]) await page.locator("#rows th button", { hasText: title }).first().click();
+  await rows.nth(5).click();
+  await slowest(page);
+  await context.close();
+}
+
 try {
-  for (const scheme of ["light", "dark"]) await report(config.report, scheme);
+  for (const scheme of ["light", "dark"]) await report(config.reports[0], scheme);
+  for (const path of config.reports.slice(1)) await long(path);
   await answers(config.pages[0].url);
   for (const p of config.pages) {
     if (p.whole) await visit(p, p.themes[0]);

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"flag"
+	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -14,6 +16,7 @@ import (
 	"testing"
 
 	"github.com/zinc-compiler/zinc/cmd/zinc/cli"
+	"github.com/zinc-compiler/zinc/frontend/blobfile"
 	"github.com/zinc-compiler/zinc/inspect/explore"
 	"github.com/zinc-compiler/zinc/internal/shareddir"
 	"github.com/zinc-compiler/zinc/internal/testform"
@@ -100,6 +103,55 @@ func explored(t *testing.T, path string) map[string]string {
 	return out
 }
 
+// sparse writes a file with holes for what is zero.
+type sparse struct{ *os.File }
+
+func (f sparse) Write(b []byte) (int, error) {
+	if len(b) < 1<<20 || bytes.ContainsFunc(b, func(r rune) bool { return r != 0 }) {
+		return f.File.Write(b)
+	}
+	_, err := f.Seek(int64(len(b)), io.SeekCurrent)
+	return len(b), err
+}
+
+// wide returns a folder with wide.mlmodelc, whose weights are over 1 GB of zeros: more than the page may hold.
+func wide(t *testing.T) string {
+	t.Helper()
+	const layers, width = 9, 8192
+	dir := t.TempDir()
+	model := filepath.Join(dir, "wide.mlmodelc")
+	if err := os.MkdirAll(filepath.Join(model, "weights"), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.Create(filepath.Join(model, "weights", "weight.bin"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	weights, zeros := blobfile.NewWriter(sparse{f}, layers+1), make([]byte, 2*width*width)
+	var text strings.Builder
+	fmt.Fprintf(&text, "program(1.3)\n{\nfunc main<ios18>(tensor<fp16, [1, %d]> x0) {\n", width)
+	matrix := fmt.Sprintf("tensor<fp16, [%d, %d]>", width, width)
+	for i := range layers {
+		at, err := weights.Append(blobfile.Float16, width*width, zeros)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fmt.Fprintf(&text, `%s w%d = const()[name = string("w%d"), val = %s(BLOBFILE(path = `+
+			`string("@model_path/weights/weight.bin"), offset = uint64(%d)))];`+"\n", matrix, i, i, matrix, at)
+		fmt.Fprintf(&text, `tensor<fp16, [1, %d]> x%d = linear(x = x%d, weight = w%d)[name = string("x%d")];`+"\n",
+			width, i+1, i, i, i+1)
+	}
+	fmt.Fprintf(&text, "} -> (x%d);\n}\n", layers)
+	if _, err := weights.Append(blobfile.Float16, 1, []byte{0, 0}); err != nil { // the file ends after its last hole
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(model, "model.mil"), []byte(text.String()), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
 // TestStaticPageAnswersAsTheCommand drops models on the page that make web writes and compares what it says with what
 // the command prints.
 func TestStaticPageAnswersAsTheCommand(t *testing.T) {
@@ -132,7 +184,8 @@ func TestStaticPageAnswersAsTheCommand(t *testing.T) {
 			models[0],
 		}
 		if testform.Long() {
-			models = append(models, dropped{Name: "silero-v6-fp16", Path: corpus, Most: 2000})
+			models = append(models, dropped{Name: "silero-v6-fp16", Path: corpus, Most: 2000},
+				dropped{Name: "wide.mlmodelc", Path: wide(t)})
 		}
 	}
 	expected := t.TempDir()
