@@ -15,6 +15,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/zinc-compiler/zinc/emit/e5"
 	"github.com/zinc-compiler/zinc/internal/memlimit"
 	"github.com/zinc-compiler/zinc/internal/sarif/sariftest"
 )
@@ -124,7 +125,7 @@ func runScripts(t *testing.T, folder string) {
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
 			"status": status, "same": same, "cut": cut, "empty": empty, "sarif": checkSARIF, "spoil": spoil,
-			"blocks": blocks, "serve": serve,
+			"blocks": blocks, "foreign": foreignTypes, "serve": serve,
 		},
 	})
 }
@@ -179,6 +180,29 @@ func empty(ts *testscript.TestScript, neg bool, args []string) {
 	if len(es) > 0 {
 		ts.Fatalf("%s holds %v", args[0], es)
 	}
+}
+
+// foreignTypes adds to a descriptor an operation of each type that zinc reads and does not write.
+func foreignTypes(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: foreign OUT FILE")
+	}
+	p, err := e5.Read([]byte(ts.ReadFile(args[1])))
+	ts.Check(err)
+	f := &p.Functions[0]
+	for _, a := range []e5.Attrs{
+		&e5.EirInferenceAttrs{}, &e5.BnnsCpuInferenceAttrs{}, &e5.MlcCpuInferenceAttrs{}, &e5.MpsGraphInferenceAttrs{},
+		&e5.E5MinimalCpuAttrs{},
+		&e5.QuantAttrs{SrcDType: e5.FP16, DstDType: e5.Int8, Scales: []float32{1}, ZeroPoints: []int32{0}},
+		&e5.DequantAttrs{SrcDType: e5.Int8, DstDType: e5.FP16, Scales: []float32{1}, ZeroPoints: []int32{0}},
+		&e5.BarrierAttrs{Events: []uint32{7}}, &e5.JitCallAttrs{Symbol: "kernel"},
+	} {
+		f.AddOp(f.Outputs, nil, a)
+	}
+	p.Symbols = nil
+	b, err := e5.Bytes(p)
+	ts.Check(err)
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), b, 0o666))
 }
 
 func spoil(ts *testscript.TestScript, neg bool, args []string) {

@@ -132,7 +132,7 @@ func (s *script) facts(chapter int, name string) ([]*Fact, error) {
 }
 
 // made are the words of a line that name a file which it writes.
-var made = regexp.MustCompile(`(?:-o|--debug-db|--trace|--output \S+=|^serve|^cp \S+) ?([^\s=]+)`)
+var made = regexp.MustCompile(`(?:-o|--debug-db|--trace|--output \S+=|^serve|^foreign|^cp \S+) ?([^\s=]+)`)
 
 // Script returns a script of the fact alone: its own lines, the command that they are about, and what writes the files
 // that these read.
