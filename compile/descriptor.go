@@ -108,6 +108,7 @@ func (d *driver) descriptor() (*e5.Program, error) {
 		}
 		out.Functions = append(out.Functions, *f)
 	}
+	out.ShareStates()
 	return out, nil
 }
 

@@ -116,7 +116,7 @@ func (d *dumper) head(p *Program) {
 
 func (d *dumper) aliases(p *Program) {
 	for _, a := range p.Aliases {
-		d.line(0, "alias %q = symbol %d + %d", a.Name, a.SymbolIndex, a.AddrOffset)
+		d.line(0, "alias %q = symbol %d %q + %d", a.Name, a.SymbolIndex, p.symbol(a), a.AddrOffset)
 	}
 }
 

@@ -1,6 +1,9 @@
 package e5
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 const (
 	// FormatVersion is the only value of E5Program.format_version.
@@ -55,6 +58,44 @@ type Alias struct {
 	Name        string
 	SymbolIndex uint32 // index of Program.Symbols
 	AddrOffset  uint32
+}
+
+// ShareStates names each state again after the surface from which a cast writes its next value: the two are one buffer
+// from run to run. A name that two states would have belongs to the first. It derives the symbols.
+func (p *Program) ShareStates() {
+	p.Symbols = p.DeriveSymbols()
+	named := map[string]bool{}
+	for i := range p.Functions {
+		f := &p.Functions[i]
+		for _, b := range f.Blocks {
+			for _, op := range b.Operations {
+				if op.Type != Cast {
+					continue
+				}
+				from, to := &f.Operands[op.Inputs[0]], &f.Operands[op.Outputs[0]]
+				if port := from.Port.Name; to.Aperture == HostState && from.Aperture == Surface && !named[port] {
+					named[port] = true
+					state := slices.Index(p.Symbols, to.Name)
+					p.Aliases = append(p.Aliases, Alias{Name: port, SymbolIndex: uint32(state)})
+				}
+			}
+		}
+	}
+}
+
+// Shares reports whether a name is an alias of a symbol, without an offset.
+func (p *Program) Shares(name, symbol string) bool {
+	return slices.ContainsFunc(p.Aliases, func(a Alias) bool {
+		return a.Name == name && a.AddrOffset == 0 && p.symbol(a) == symbol
+	})
+}
+
+// symbol returns the name of an alias's symbol, or "" if there is none.
+func (p *Program) symbol(a Alias) string {
+	if int64(a.SymbolIndex) < int64(len(p.Symbols)) {
+		return p.Symbols[a.SymbolIndex]
+	}
+	return ""
 }
 
 // VariantMark separates the name of a function from the number of a configuration of its shapes, as in main@2. No

@@ -82,7 +82,7 @@ func link(f *hwx.File, d *e5.Program, hash string, run bool) (*Machine, error) {
 	}
 	names := map[string]bool{}
 	for i := range d.Functions {
-		fn := &function{Function: &d.Functions[i], calls: map[int]*call{}}
+		fn := &function{Function: &d.Functions[i], calls: map[int]*call{}, shares: d.Shares}
 		if names[fn.Name] {
 			return nil, loadf("descriptor", "function %q is defined twice", fn.Name)
 		}

@@ -40,6 +40,8 @@ type function struct {
 	passes map[int]bool      // casts that pass a surface on, by operation index
 	chains []e5.Chain
 	chain  *chain // run by Run; nil before the first
+	// shares reports whether a port and a state are one buffer, as the descriptor's aliases say.
+	shares func(port, state string) bool
 }
 
 // base returns the name without the number of the configuration.

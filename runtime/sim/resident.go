@@ -21,7 +21,8 @@ type resident struct {
 
 // resident returns how the value of some operands, which a run replaces by the value of the operand written, if it
 // writes it, stays on the device. It returns nil if it cannot: if anything but casts to and from surfaces of one layout
-// uses the operands, if they are read after they were written, or if something else uses the surfaces.
+// uses the operands, if they are read after they were written, if something else uses the surfaces, or if the
+// descriptor does not say that a state shares the writer's buffer.
 func (c *chain) resident(reads []uint32, written uint32) *resident {
 	r := &resident{c: c}
 	var surfaces []uint32
@@ -49,6 +50,10 @@ func (c *chain) resident(reads []uint32, written uint32) *resident {
 		r.writer, r.empty = c.fn.Operands[s.cast.from].Port.Name, s.cast
 	}
 	if r.readers == nil || !c.exclusive(r, reads) {
+		return nil
+	}
+	state := &c.fn.Operands[written]
+	if state.Aperture == e5.HostState && r.writer != "" && !c.fn.shares(r.writer, state.Name) {
 		return nil
 	}
 	for _, port := range r.readers[1:] {
