@@ -18,9 +18,10 @@ import (
 // isContainer reports whether a file begins as a container does.
 func isContainer(b []byte) bool { return dump.KindOf(b) == dump.KindContainer }
 
-// driverFlags are the flags with the form of containers that the Linux driver's tools read, and their values.
+// driverFlags are the flags with the form of containers that the Linux driver's tools read, and their values. The
+// driver is for the hardware of the default target.
 var driverFlags = []struct{ flag, value string }{
-	{"td-form", "full"}, {"split-kernel-section", "false"}, {"target", "h13"},
+	{"td-form", "full"}, {"split-kernel-section", "false"}, {"target", defaultTarget},
 }
 
 // driverForm sets the form of containers that the Linux driver's tools read.
