@@ -193,12 +193,12 @@ func (d *draft) inTurn(p *draft) bool {
 }
 
 // readsLaidOut reports whether task i is a product of the rows that a pass before it, which takes several channels of a
-// core at a time, has laid out. The pass must not overlap a planar task itself (chains of 64 rows on h14; not of a
-// layer_norm of 128 rows).
+// core at a time, has laid out, and its result stays in L2 (chains of 64 rows on h14; not a product of 64 rows on h14
+// and h16). The pass must not overlap a planar task itself (not a layer_norm of 128 rows on h14).
 func (c *schedule) readsLaidOut(i int, before *footprint) bool {
 	d, p := c.drafts[i], c.drafts[i-1]
 	in, out := d.src[0].ext, p.dst.ext
-	if !c.t.OverlapsLaidOut || !d.does(td.NEMultiply) || p.passLanes() == 0 || !d.window.alone() ||
+	if d.dst.where == byDMA || !d.does(td.NEMultiply) || p.passLanes() == 0 || !d.window.alone() ||
 		in[axW] != out[axC] || in[axC] != out[axW] || in[axH] != out[axH] || d.groups() != p.groups() {
 		return false
 	}

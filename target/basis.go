@@ -79,8 +79,6 @@ var basisRows = []basisRow{
 	{"Cores", "h13 h14 h15 h16 h17 h18", Recorded, records},
 	{"FoldsSmall FoldsPasses PadsByUnit OverlapsSwapped OverlapsBroadcast", "h13 h14", Recorded, records},
 	{"MarksSwapped PairsForOne", "h13 h14", Recorded, records},
-	{"OverlapsLaidOut", "h13 h14 h16", Recorded, records},
-	{"OverlapsLaidOut", "h15", Inferred, "h16, of which a product of 64 rows is recorded"},
 	{"TimesCopies WaitsForEngine WaitsForKernel GroupsMatrices", "h13 h14", Recorded, records},
 	{"GroupsMatrices", "h15", Inferred, "what zinc can write"},
 	{"LanesInPasses SmallRows", "h13 h14 h15 h16", Recorded, records},

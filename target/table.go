@@ -44,10 +44,9 @@ type Table struct {
 	FoldsSmall        bool `doc:"a small image is folded as far as units go, however short its sums"`
 	FoldsPasses       bool `doc:"a pass over several channels is folded to twice its rows, where columns allow"`
 	PadsByUnit        bool `doc:"rows in L2 are padded by the columns of a unit"`
-	OverlapsSwapped   bool `doc:"a planar task overlaps one before it that exchanges channels and columns"`
-	OverlapsBroadcast bool `doc:"a task overlaps one before it that it broadcasts along channels of several rows"`
+	OverlapsSwapped   bool `doc:"a task overlaps one before it that exchanges channels and columns"`
+	OverlapsBroadcast bool `doc:"a task overlaps one before it that it broadcasts along channels"`
 	MarksSwapped      bool `doc:"a reciprocal that exchanges channels and columns has bit 13 of the debug mask"`
-	OverlapsLaidOut   bool `doc:"a product overlaps the pass before it that lays out its rows"`
 	PairsForOne       bool `doc:"the parameters of a normalisation of one channel are marked as those of all channels"`
 	LanesInPasses     bool `doc:"a pass that exchanges channels and columns takes several channels of a core at a time"`
 	SmallRows         bool `doc:"a product of few rows works on all of them at a time"`

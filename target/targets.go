@@ -52,7 +52,7 @@ var (
 	H14 = H13.with("h14", func(t *Table) {
 		t.Family, t.Subtype, t.Version, t.TD = A14, 5, 11, 11
 		t.FoldsSmall, t.FoldsPasses, t.PadsByUnit, t.MarksSwapped = false, true, true, false
-		t.OverlapsSwapped, t.OverlapsBroadcast, t.OverlapsLaidOut, t.PairsForOne = true, true, true, true
+		t.OverlapsSwapped, t.OverlapsBroadcast, t.PairsForOne = true, true, true
 		t.LanesInPasses, t.SmallRows, t.TimesCopies = true, true, true
 		t.WaitsForEngine, t.WaitsForKernel, t.GroupsMatrices = false, true, true
 		t.MaxKernelW, t.MaxKernelH, t.MaxRowKernel = 16, 32, 16
@@ -66,8 +66,7 @@ var (
 	H15 = H14.with("h15", func(t *Table) {
 		t.Family, t.Subtype, t.Version, t.TD = A15, 6, 8, 8
 		t.ReduceTranspose = 384
-		t.OverlapsLaidOut = false // a product of 64 rows of h16
-		t.GroupsMatrices = false  // no product of live tensors is recorded
+		t.GroupsMatrices = false // no product of live tensors is recorded
 		t.FetchesBroadcast, t.PadsWideRows, t.PlainRow = true, true, true
 		t.Lowers = lateRules
 		t.HeaderBytes, t.HeaderFetch = 153600, 228
