@@ -50,6 +50,11 @@ func Metadata(about *metadata.Model, ps []*mil.Program, name string) ([]byte, er
 			case "sequence":
 				return nil, fmt.Errorf("feature %s of function %s is a sequence; no compiled model with one is known",
 					x.Name, f.Name)
+			case "dictionary":
+				if x.Elem != "int64" && x.Elem != "string" {
+					return nil, fmt.Errorf("feature %s of function %s is a dictionary with the key type %q, want "+
+						"int64 or string", x.Name, f.Name, x.Elem)
+				}
 			}
 		}
 	}

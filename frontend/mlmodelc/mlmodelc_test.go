@@ -153,6 +153,11 @@ func TestMetadataDescribesTheModel(t *testing.T) {
 		"feature s of function main is a sequence") {
 		t.Errorf("a sequence: %v", err)
 	}
+	(*outs)[len(*outs)-1] = metadata.Feature{Name: "p", Kind: "dictionary"}
+	if _, err := Metadata(about, []*mil.Program{tree}, "m"); err == nil || !strings.Contains(err.Error(),
+		`feature p of function main is a dictionary with the key type ""`) {
+		t.Errorf("a dictionary without a key type: %v", err)
+	}
 	about.Functions[0].Predicted = "price"
 	if _, err := Metadata(about, []*mil.Program{tree}, "m"); err == nil || !strings.Contains(err.Error(),
 		"predicts price") {
