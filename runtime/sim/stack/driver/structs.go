@@ -54,8 +54,7 @@ type openOutput struct {
 var openOut = describe[openOutput]("ANEDeviceInfo (output)", "selector 0", 104)
 
 // createArgs has the addresses of a container, of its signature, and of the token that the kernel writes: the selector
-// has no output
-// (table 27.2).
+// has no output (table 27.2).
 type createArgs struct {
 	addr      uint64 `at:"0x00" name:"container, address"`
 	size      uint32 `at:"0x08" name:"container, bytes"`
