@@ -35,13 +35,8 @@ var classes = []class{
 	{"Reduction", "NEFUSED_POOL", func(*td.Task) bool { return true }}, // a sum or a maximum over channels
 }
 
-func classOf(t *td.Task) *class {
-	for i := range classes {
-		if classes[i].is(t) {
-			return &classes[i]
-		}
-	}
-	return &classes[0]
+func classOf(t *td.Task) *class { // the last is that of every task
+	return &classes[slices.IndexFunc(classes, func(c class) bool { return c.is(t) })]
 }
 
 // operations builds the operation table: an operation is a run of tasks of one class and micro-operation in one
