@@ -2,6 +2,7 @@ package stack_test
 
 import (
 	"context"
+	"crypto/sha256"
 	"testing"
 	"time"
 
@@ -105,7 +106,7 @@ func TestProgramExistsInThreeForms(t *testing.T) {
 		}
 		prog := fw.Programs[0]
 		if len(fw.Programs) != 1 || len(prog.Procedures) != len(f.Procedures()) || len(prog.Text.Records) == 0 ||
-			len(prog.Operations) == 0 || prog.Generic.Container != p.Digest() {
+			len(prog.Operations) == 0 || prog.Generic.Container != sha256.Sum256(pair) {
 			t.Errorf("the firmware container has %d programs, %d procedures, %d records, %d operations",
 				len(fw.Programs), len(prog.Procedures), len(prog.Text.Records), len(prog.Operations))
 		}

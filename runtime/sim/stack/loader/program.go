@@ -222,9 +222,6 @@ func (p *Program) procedure(q hwx.Procedure) (*procedure, error) {
 // Subtype returns the CPU subtype of the container, which says what hardware runs it.
 func (p *Program) Subtype() uint32 { return p.file.Header.CPUSubtype }
 
-// Digest returns the SHA-256 of the container, which identifies its code.
-func (p *Program) Digest() [32]byte { return p.digest }
-
 // Procedures lists the procedures in the order of their numbers.
 func (p *Program) Procedures() []Procedure {
 	l := make([]Procedure, len(p.procs))
