@@ -37,7 +37,11 @@ export const color = (use) => `var(--${use || "rest"})`;
 // wide is the width of text in a chart.
 const pen = document.createElement("canvas").getContext("2d");
 pen.font = "12px system-ui, sans-serif"; // as the style sheets have it
-export const wide = (text) => pen.measureText(text).width;
+const widths = new Map();
+export function wide(text) {
+  if (!widths.has(text)) widths.set(text, pen.measureText(text).width);
+  return widths.get(text);
+}
 
 // label writes text into a box where it fits, shortened unless it must be whole.
 export function label(g, text, x, y, w, h, cls, whole = false) {
