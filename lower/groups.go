@@ -1,6 +1,9 @@
 package lower
 
-import "github.com/zinc-compiler/zinc/lower/td"
+import (
+	"github.com/zinc-compiler/zinc/lower/td"
+	"github.com/zinc-compiler/zinc/target"
+)
 
 // Products of several pairs of live matrices are two tasks where a task multiplies them as groups: a planar copy writes
 // the rows of all kernels, maxGroupLanes of them side by side, then one task multiplies, which reads the blocks of each
@@ -48,7 +51,23 @@ func (b *builder) asGroups(x, y, dst *view) *matrixGroups {
 		kr.group = kr.size
 		g.kernel = &kr
 	}
+	if !g.fit(b.t) {
+		return nil
+	}
 	return g
+}
+
+// fit reports whether the sources of the two tasks fit in L2: the second matrices, and the first ones where they are
+// copied. Both tasks read those of all groups.
+func (g *matrixGroups) fit(t *target.Table) bool {
+	bytes := func(s *view, most int64) int64 {
+		return s.dims[0] * s.dims[1] * align(min(s.dims[2], most)*elemBytes, t.L2Granule)
+	}
+	most := bytes(g.y, t.WorkUnit)
+	if g.kernel == nil && g.lanes > 1 {
+		most = max(most, bytes(g.x, widePatch))
+	}
+	return most <= t.L2Bytes-l2Reserve
 }
 
 // multiplyGroups emits the tasks of a product of groups. It calls ready before it reads y.

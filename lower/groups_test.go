@@ -33,3 +33,23 @@ func TestPairsOfMatricesAreGroups(t *testing.T) {
 		}
 	}
 }
+
+// TestPairsThatL2CannotHoldAreProductsOfTheirOwn lowers pairs of which L2 holds one and not all: of their first
+// matrices, which a copy reads, or of their second ones.
+func TestPairsThatL2CannotHoldAreProductsOfTheirOwn(t *testing.T) {
+	for _, dims := range [][4]int64{{12, 384, 384, 64}, {32, 128, 1024, 128}, {24, 16, 1024, 256}} {
+		pairs, rows, terms, columns := dims[0], dims[1], dims[2], dims[3]
+		products := int64(0)
+		for _, x := range packedTasks(t, func(g *irbuild.Graph) *ir.Value {
+			return g.Op("matmul", "x", g.Input(pairs, rows, terms), "y", g.Input(pairs, terms, columns), "transpose_x",
+				false, "transpose_y", false)
+		}) {
+			if x.LiveKernel() {
+				products++
+			}
+		}
+		if products < pairs {
+			t.Errorf("%v: %d products", dims, products)
+		}
+	}
+}

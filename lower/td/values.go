@@ -245,6 +245,10 @@ func (t *Task) NeuralOp() NeuralOp { return NeuralOp(t.raw(NEOp)) }
 // Multiplies reports whether the task multiplies with coefficients.
 func (t *Task) Multiplies() bool { return t.Planar() == NotPlanar && t.NeuralOp() == NEMultiply }
 
+// LiveKernel reports whether the coefficients that the task multiplies with come from a buffer that tasks or the host
+// write. Versions without a place for KernelSurface set KernelApart for them.
+func (t *Task) LiveKernel() bool { return t.Multiplies() && (t.On(KernelSurface) || t.On(KernelApart)) }
+
 // UsesTable reports whether the task applies a lookup table.
 func (t *Task) UsesTable() bool {
 	return t.Planar() == NotPlanar && Nonlinearity(t.raw(Nonlinear)) == NonlinTable
