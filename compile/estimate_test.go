@@ -184,7 +184,11 @@ func TestStatesAreNotTransferred(t *testing.T) {
 // savings of a product bound by its weights, and none of a product of two values.
 func TestCompressedFormsCountConstantWeights(t *testing.T) {
 	const rows, inner, outer = 16, 1024, 2048
-	for _, constant := range []bool{true, false} {
+	for _, c := range []struct {
+		on       *target.Table
+		constant bool
+	}{{target.H13, true}, {target.H13, false}, {target.H14, true}, {target.H14, false}} {
+		on, constant := c.on, c.constant
 		g := irbuild.New(1)
 		x, w := g.Input(rows, inner), (*ir.Value)(nil)
 		if constant {
@@ -193,31 +197,31 @@ func TestCompressedFormsCountConstantWeights(t *testing.T) {
 			w = g.Input(outer, inner)
 		}
 		g.Output(g.Op("matmul", "x", x, "y", w, "transpose_y", true))
-		r, err := All(context.Background(), g.Program(), Options{Target: target.H13, Place: passes.PlaceEngine})
+		r, err := All(context.Background(), g.Program(), Options{Target: on, Place: passes.PlaceEngine})
 		if err != nil {
 			t.Fatal(err)
 		}
 		e := r.Report.Estimate
-		if len(e.Forms) != len(target.H13.StreamForms) {
-			t.Errorf("%d forms, want %v", len(e.Forms), target.H13.StreamForms)
+		if len(e.Forms) != len(on.StreamForms) {
+			t.Errorf("%d forms, want %v", len(e.Forms), on.StreamForms)
 		}
 		bytes := int64(2 * inner * outer)
 		if !constant {
 			bytes = 0
 		}
 		if e.DenseBytes < bytes || e.DenseBytes > bytes+bytes/50 {
-			t.Errorf("constant %t: %d bytes of dense weights, want %d and at most 2 %% more", constant, e.DenseBytes,
-				bytes)
+			t.Errorf("%s, constant %t: %d bytes of dense weights, want %d and at most 2 %% more", on.Name, constant,
+				e.DenseBytes, bytes)
 		}
 		for _, f := range e.Forms {
-			left := map[string]int64{"palette4": 4, "palette8": 8, "sparse": 9}[f.Form]
+			left := map[string]int64{"palette4": 4, "palette8": 8, "int8": 8, "sparse": 9}[f.Form]
 			s := cost.Stream{Bytes: e.DenseBytes * left / 16, Expanded: e.DenseBytes / 2}
 			if f.Form == "sparse" {
 				s.Values = s.Expanded / 2
 			}
-			want := cost.Coefficients(cost.Stream{Bytes: e.DenseBytes}, target.H13) - cost.Coefficients(s, target.H13)
+			want := cost.Coefficients(cost.Stream{Bytes: e.DenseBytes}, on) - cost.Coefficients(s, on)
 			if d := f.Saves - want; left == 0 || max(d, -d) > cost.Microsecond {
-				t.Errorf("constant %t: %s saves %s us, want %s", constant, f.Form, f.Saves, want)
+				t.Errorf("%s, constant %t: %s saves %s us, want %s", on.Name, constant, f.Form, f.Saves, want)
 			}
 		}
 	}

@@ -113,7 +113,7 @@ func Estimate(t *td.Task, tab *target.Table) Task {
 		e.L2Bytes += l2Bytes(&a, &l)
 		e.L2End = max(e.L2End, l2End(t, &a, &l))
 	}
-	if t.Multiplies() && !t.On(td.KernelSurface) {
+	if t.Multiplies() && !t.LiveKernel() {
 		switch {
 		case t.On(td.SparseFmt):
 			e.Kernel.Expanded = coefficients(t)

@@ -28,7 +28,7 @@ var classes = []class{
 		return planar(t) && (t.Get(td.PEScale) != td.FP16One || t.Get(td.PEBias) != 0)
 	}},
 	{"ElementWise", "PEFUSED_ELEMENTWISE", planar},
-	{"NEMatMul", "NEFUSED_MATMUL", func(t *td.Task) bool { return t.Multiplies() && t.On(td.KernelSurface) }},
+	{"NEMatMul", "NEFUSED_MATMUL", (*td.Task).LiveKernel},
 	{"NEConv", "NEFUSED_CONV", func(t *td.Task) bool { return t.Multiplies() }},
 	{"Neuron", "NEFUSED_BYPASS", func(t *td.Task) bool { return t.NeuralOp() == td.NEPass && t.On(td.Nonlinear) }},
 	{"GOC", "NEFUSED_BYPASS", func(t *td.Task) bool { return t.NeuralOp() == td.NEPass }},
