@@ -460,11 +460,15 @@ func (b *builder) directRows(x *view) kernelRows {
 }
 
 // stageKernel copies rows into scratch so that each core's part holds, group after group, k rows of lanes elements.
+// Where a task reads pieces, the parts of a group are side by side instead, and the groups one after the other.
 func (b *builder) stageKernel(x *view, lanes, groups int64) kernelRows {
 	k := x.dims[1]
 	plane := lanes * k * elemBytes
-	step := align(plane*groups, 64)
+	step, next := align(plane*groups, 64), align(plane, 64) // from one core's part, and from one group, to the next
 	buf := &buffer{space: scratch, size: step * b.t.Cores, def: -1}
+	if b.t.GroupsMatrices && groups > 1 {
+		step, next = next, next*b.t.Cores
+	}
 	group := b.t.Cores * lanes
 	// One task for each run of groups that fits in L2.
 	run := max(1, (b.t.L2Bytes-l2Reserve)/(group*align(k*elemBytes, 16)))
@@ -478,12 +482,12 @@ func (b *builder) stageKernel(x *view, lanes, groups int64) kernelRows {
 				singleRow(src, group*src.stride[0])},
 		}
 		out := &operand{
-			buf: buf, off: g * align(plane, 64), inter: lanes,
+			buf: buf, off: g * next, inter: lanes,
 			ext:    in.ext,
-			stride: [4]int64{align(plane, 64), step * b.t.Cores, step, align(plane, 64)},
+			stride: [4]int64{next, buf.size, step, next},
 		}
 		if n == 1 { // of all, as recorded
-			out.stride[axG] = step * b.t.Cores
+			out.stride[axG] = buf.size
 			if src.buf.space != scratch {
 				in.stride[axG] = max(in.stride[axG], src.whole)
 				in.stride[axD] = in.stride[axG]
