@@ -226,6 +226,24 @@ var bounds = []block{
 		return m.try("real_div", "x", m.apply(m.input(3, 8), "relu"), "y", m.g.Filled(m.float,
 			func(i int64) float64 { return y * float64(1+i%2) }, 8))
 	}},
+	{"products of many rows", func(m *maker) []*ir.Value {
+		// More rows than the lanes of all cores take at a time, of values that tasks or the host write.
+		m.most = mostInPieces
+		rows, k, n := m.around(pick(m.choices, 128, 256, 264, 300, 384)), m.around(pick(m.choices, 16, 32, 64)),
+			m.around(pick(m.choices, 8, 32, 64))
+		x, y := []int64{rows, k}, []int64{k, n}
+		if pairs := int64(m.n(4)); pairs > 1 && pairs*rows*max(k, n) <= mostInPieces {
+			x, y = []int64{pairs, rows, k}, []int64{pairs, k, n}
+		}
+		a, b := m.input(x...), m.input(y...)
+		if m.n(3) > 0 {
+			a = m.curve(a)
+		}
+		if m.n(3) > 0 {
+			b = m.curve(b)
+		}
+		return m.try("matmul", "x", a, "y", b, "transpose_x", false, "transpose_y", false)
+	}},
 	{"widths of rows", func(m *maker) []*ir.Value {
 		w := m.around(pick(m.choices, 2, 16, 32, 64, 128, 256))
 		x := m.input(1+int64(m.n(5)), 1+int64(m.n(3)), w)
