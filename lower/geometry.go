@@ -207,9 +207,9 @@ func gatheredPatches(t *target.Table, o *operand) l2Place {
 // (case conv_probe_k1_c64_n64_s64_st2_g1_bias1_same, strides over 8x8, 16x16 and 32x32 on h14), three otherwise
 // (convolution and activation cases). The channels that a stride reads may be as much wider. A row of one channel that
 // is two granules in units of eight rows gets one (case env_bcast_mul_1x64x16x16_runtime_1x1x16x16), and so does a row
-// of an even number of granules of bytes
-// (case logical_not_1x1x64x64). An image of at most 8x8 whose eight rows are on different banks needs none
-// (case encoder_conv_pad_c8_n8_k1x1_s1_g8_bias0_p0010_tiny, case encoder_conv_pad_c4_n8_k3x3_s1_g1_bias0_p1111_sym).
+// of an even number of granules of bytes (case logical_not_1x1x64x64). An image of at most 8x8 whose eight
+// rows are on different banks needs none (case encoder_conv_pad_c8_n8_k1x1_s1_g8_bias0_p0010_tiny,
+// case encoder_conv_pad_c4_n8_k3x3_s1_g1_bias0_p1111_sym).
 func rowPad(d *draft, ch, row, height int64) int64 {
 	n := row / d.t.L2Granule
 	narrow := ch <= narrowChannel*d.t.L2Granule

@@ -49,7 +49,7 @@ async function patient(options) {
   return context;
 }
 
-// slowest prints the interaction after which the page was painted last: until when, from the key or click.
+// slowest prints the interaction that took longest, from the key or click to the next paint.
 async function slowest(page) {
   await page.waitForTimeout(100); // an entry comes after its frame
   const [ms, what] = (await page.evaluate(() => globalThis.interactions)).sort((a, b) => b[0] - a[0])[0] ?? [0, "none took 16 ms"];
