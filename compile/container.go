@@ -242,7 +242,7 @@ func (d *driver) idle(img *hwx.Image) error {
 
 // splitsConstants reports whether the constants get segments of their own.
 func (d *driver) splitsConstants() bool {
-	return d.o.SplitKernel && d.o.Target.ConstantSegments && (!d.codec.KernelsLast || d.sec.HasKernels())
+	return d.o.SplitKernel && d.o.Target.ConstantSegments && (d.codec.Relocated() || d.sec.HasKernels())
 }
 
 // banner returns the container's build command: who made it, for what, with which options; never Apple's tool.

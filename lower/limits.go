@@ -55,7 +55,7 @@ var limitText = map[string]func(t *target.Table) string{
 		if t.Lowers == nil {
 			return ""
 		}
-		return "operations in forms of recorded programs, which are " + t.Recorded()
+		return "operations in forms of recorded programs, which are " + t.Forms()
 	},
 	target.RuleSurfaces: func(t *target.Table) string {
 		return fmt.Sprintf("up to %d operands and results", t.MaxSurfaces)

@@ -246,9 +246,12 @@ func portRegisters(seg *Segment) map[*ir.Value]int {
 		})
 	}
 	ports := byName(slices.Concat(seg.Inputs, seg.Outputs))
-	if seg.Codec.Older {
+	switch {
+	case seg.Codec.Older:
 		ports = slices.Concat(byName(seg.Inputs), byName(seg.Outputs))
 		slices.Reverse(ports)
+	case seg.Codec.OutputsFirst:
+		ports = slices.Concat(byName(seg.Outputs), byName(seg.Inputs))
 	}
 	bars := make(map[*ir.Value]int, len(ports))
 	for i, v := range ports {

@@ -40,7 +40,7 @@ func unrecorded(op *ir.Operation, on string, t *target.Table) *Refusal {
 		Rule:   target.RuleRecord,
 		What:   "operation",
 		Have:   op.Name + on,
-		Limit:  t.Recorded(),
+		Limit:  t.Forms(),
 		Reason: fmt.Sprintf("no recorded program of %s has %s%s", t.Name, op.Name, on),
 	}
 }

@@ -1,6 +1,9 @@
 package target
 
-import "slices"
+import (
+	"fmt"
+	"slices"
+)
 
 // Table is what one target can do. A tag describes its column to users.
 type Table struct {
@@ -96,6 +99,9 @@ type Table struct {
 	Programs int    `doc:"recorded programs that the rules were read from"`
 	Kinds    string `doc:"what recorded programs compute"`
 
+	// FormsOf names a target whose recorded forms zinc writes for this one too, though no record of this one has them.
+	FormsOf string `doc:"target whose recorded forms are written here too, which is inferred"`
+
 	from *Table // whose copy the table is, nil for the first
 }
 
@@ -112,6 +118,16 @@ func (t *Table) Recorded() string {
 		}
 	}
 	return ""
+}
+
+// Forms returns what the programs compute that zinc writes, where it does not write every one, and which of them are
+// inferred; "" if nothing is recorded.
+func (t *Table) Forms() string {
+	of, err := Lookup(t.FormsOf)
+	if t.FormsOf == "" || err != nil {
+		return t.Recorded()
+	}
+	return fmt.Sprintf("%s (inferred from %s)", of.Recorded(), of.Name)
 }
 
 // Whole reports whether zinc writes programs of every family of operations for the target.

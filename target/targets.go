@@ -103,11 +103,15 @@ var (
 		t.CostOf, t.Programs, t.Kinds = "M6", 24, oneTask
 	})
 	H18g = H18.with("h18g", func(t *Table) {
-		t.Subtype, t.Version, t.TD, t.Lowers = 11, 24, 0, nil
+		t.Subtype, t.Version, t.TD = 11, 24, 24
+		t.MaxSurfaces = 26 // the register of kernels is one before the ports'
 		t.StreamForms = append([]string{"multi-palette4", "multi-palette8"}, H18.StreamForms...)
 		t.Palettes = 16
-		t.Programs, t.Kinds = 2, "convolutions"
+		t.Programs, t.Kinds, t.FormsOf = 2, "convolutions", "h18"
 	})
+	// H19 has the container subtype and the blocks of h18g, but one header field and the last word of its streams are
+	// not those of h18g, and no source has them.
+	H19 = H18g.variant("h19").with("h19", func(t *Table) { t.TD, t.Lowers, t.FormsOf = 0, nil, "" })
 )
 
 // lateRules are the rules of package lower that those programs take.
@@ -124,7 +128,7 @@ var All = []*Table{
 	H15, H15.variant("h15g"),
 	H16, H16.variant("h16g"), H16.variant("h16s"), H16.variant("h16c"),
 	H17, H17.variant("h17a"), H17.variant("h17g"), H17.variant("h17c"), H17.variant("h17d"), H17s,
-	H18, H18g, H18g.variant("h19"),
+	H18, H18g, H19,
 }
 
 // variant returns a target of the same generation with other cores. No program is recorded of any of them.

@@ -294,11 +294,11 @@ func orNot(f func(string) string) func(string) string {
 
 // TestTargetsDifferByTheirLimits compares a model for two targets: only what the limits decide differs.
 func TestTargetsDifferByTheirLimits(t *testing.T) {
-	r := compared(t, open(t, digits(t), "h13"), open(t, digits(t), "h18g"), Options{})
-	expect(t, r, "settings: target changed", "  limits: limits of h18g compared with those of h13 changed")
+	r := compared(t, open(t, digits(t), "h13"), open(t, digits(t), "h19"), Options{})
+	expect(t, r, "settings: target changed", "  limits: limits of h19 compared with those of h13 changed")
 	expectDetail(t, r.Changes[0].Effects[0].Details, "MaxKernelW: 13 -> 16")
 	for _, l := range r.Levels {
-		if l.Level == Tasks && l.Missing != "B: zinc writes no programs for target h18g" {
+		if l.Level == Tasks && l.Missing != "B: zinc writes no programs for target h19" {
 			t.Errorf("tasks: %q", l.Missing)
 		}
 	}
@@ -491,8 +491,8 @@ func TestOneChangeOfARealModelIsNamed(t *testing.T) {
 		expectDetail(t, r.Changes[0].Effects[3].Details, "NE.NonlinearMode: 2 -> 1 ")
 	})
 	t.Run("target", func(t *testing.T) {
-		r := compared(t, a, open(t, dir, "h18g"), Options{})
-		expect(t, r, "settings: target changed", "  limits: limits of h18g compared with those of h13 changed")
+		r := compared(t, a, open(t, dir, "h19"), Options{})
+		expect(t, r, "settings: target changed", "  limits: limits of h19 compared with those of h13 changed")
 	})
 }
 

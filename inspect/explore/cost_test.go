@@ -66,7 +66,7 @@ func TestCostAddsUp(t *testing.T) {
 		t.Errorf("causes: %+v", got.Causes)
 	}
 	// A target without programs has places and reasons, and no times of the engine.
-	placed := c.compile(Config{Model: "sample", Target: "h18g"}).Key
+	placed := c.compile(Config{Model: "sample", Target: "h19"}).Key
 	got = costAnswer{}
 	c.must("/api/view/"+placed+"/cost", nil, &got)
 	if got.Estimated || len(got.Statements) == 0 {

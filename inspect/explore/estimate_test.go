@@ -46,7 +46,7 @@ func TestEstimateIsWhatCompilingCosts(t *testing.T) {
 		edited := strings.Replace(src.Text, "relu(", "tanh(", 1)
 		for _, cfg := range []Config{
 			{Model: model}, {Model: model, Text: &edited}, {Model: model, Precision: "fp16", Text: &edited},
-			{Model: model, Target: "h18g", Text: &edited},
+			{Model: model, Target: "h19", Text: &edited},
 		} {
 			var got estimateAnswer
 			c.must("/api/estimate", cfg, &got)
@@ -75,7 +75,7 @@ func TestEstimateIsWhatCompilingCosts(t *testing.T) {
 // TestGenerationsAreComparedFromAView holds that the view's own target has the same estimate among the generations.
 func TestGenerationsAreComparedFromAView(t *testing.T) {
 	c := newClient(t, small, digits)
-	for _, cfg := range []Config{{Model: "digits"}, {Model: "digits", Target: "h18g"}} {
+	for _, cfg := range []Config{{Model: "digits"}, {Model: "digits", Target: "h19"}} {
 		made := c.compile(cfg)
 		var own costAnswer
 		c.must("/api/view/"+made.Key+"/cost", nil, &own)

@@ -264,7 +264,7 @@ func TestErrorsHavePlaces(t *testing.T) {
 		t.Errorf("keys %s, %s, %s", again.Key, own.Key, s.Key)
 	}
 	// A target that is placed only.
-	placed := c.compile(Config{Model: "sample", Target: "h18g"})
+	placed := c.compile(Config{Model: "sample", Target: "h19"})
 	if !placed.OK || !placed.Placed || placed.EngineOps != 2 || len(placed.Passes) == 0 {
 		t.Errorf("%+v", placed)
 	}
@@ -310,7 +310,7 @@ func TestWrongRequestsAreRefused(t *testing.T) {
 		{"/api/compile", `{"model":"../sample"}`, 404},
 		{"/api/compile", "{\"model\":\"sample\",\"text\":\"" + strings.Repeat("a", 2<<20) + "\"}", 413},
 		{"/api/diff", `{"a":{"model":"sample"},"b":{"model":"sample"},"levels":["soul"]}`, 400},
-		{"/api/diff", `{"a":{"model":"sample"},"b":{"model":"sample","target":"h18g"},"level":"tasks"}`, 400},
+		{"/api/diff", `{"a":{"model":"sample"},"b":{"model":"sample","target":"h19"},"level":"tasks"}`, 400},
 	} {
 		status, b := c.ask(x.path, x.body)
 		if status != x.status {

@@ -131,7 +131,7 @@ func unrecorded(r *compile.Report) string {
 	}
 	return fmt.Sprintf("%s on the CPU for want of a recorded program (no-record): zinc writes only %s for %s; the "+
 		"engine may take more: zinc check MODEL --target all\n", diag.Count(n, "operation is", "operations are"),
-		tab.Recorded(), tab.Name)
+		tab.Forms(), tab.Name)
 }
 
 // InRecords says how many of the operations on the engine are in a form that Apple's compiler refused.

@@ -28,6 +28,8 @@ type Codec struct {
 	// KernelsLast is set if coefficients and lookup tables have a buffer-access register of their own, after the
 	// registers of the ports.
 	KernelsLast bool
+	// OutputsFirst is set if the registers of outputs come before those of inputs.
+	OutputsFirst bool
 	// Heads stands for the heads of records that contain a buffer-access register; nil if none do.
 	Heads *Block
 

@@ -78,7 +78,8 @@ func late(f lateForm) *Codec {
 	f.Heads = &Block{Name: "Address", Words: heads, Header: true,
 		Doc: "heads of the records with the addresses of kernel, sources and result, and of those with tags"}
 	f.codec = &Codec{
-		Version: f.version, Name: codecName(f.version), TableApart: true, FirstPort: laterPort, KernelsLast: f.apart,
+		Version: f.version, Name: codecName(f.version), TableApart: true, FirstPort: laterPort,
+		KernelsLast: f.apart && !f.wider, OutputsFirst: f.wider,
 		Align: 0x10, Lead: 0x10, layout: f.layout, header: f.header,
 		Blocks: []*Block{f.Header, f.Kernel, f.Common, f.Source, f.L2, f.PE, f.NE, f.Result, f.Cache}, Heads: f.Heads,
 		addresses: f.addresses(), derive: deriveLate, derived: derivedLate,

@@ -208,6 +208,29 @@ func (f *lateForm) placeApart(out map[Field]Place) {
 	}
 }
 
+// recordedV24 reports whether a published task of version 24 writes a word: those of four tasks, and the words of a
+// chain's last task. The other words are placed as in version 20, with one more word of the neural engine.
+func (f *lateForm) recordedV24(p Place) bool {
+	in := func(first, last int) bool { return p.Word >= first && p.Word <= last }
+	switch p.Block {
+	case f.Kernel:
+		return in(0, 0) || in(4, 5) || in(8, 23) || in(24, 39) || in(40, 55)
+	case f.Common:
+		return in(1, 3) || in(5, 7) || in(10, 10) || in(13, 13) || in(15, 16) || in(19, 19)
+	case f.Source:
+		return in(0, 0) || in(2, 2) || in(4, 4) || in(6, 9) || in(28, 28)
+	case f.L2:
+		return in(1, 2) || in(4, 8) || in(18, 21)
+	case f.NE:
+		return in(0, 0) || in(2, 2) || in(5, 5)
+	case f.Result:
+		return in(0, 0) || in(2, 2) || in(4, 7) || in(16, 16)
+	case f.Heads:
+		return !in(headSource2, headSource2) && !in(headTag2, headTag2)
+	}
+	return p.Block == f.Header
+}
+
 // placeLate assigns the rows their places in the versions after 11, and completes their codecs.
 func placeLate() {
 	for _, f := range lateForms {
@@ -221,6 +244,11 @@ func placeLate() {
 			if p := &table[x].places[f.layout]; table[x].Known == Unknown && p.Block != nil &&
 				slices.ContainsFunc(known[wordOf(*p)], p.overlaps) {
 				*p = Place{}
+			}
+		}
+		for x := range table {
+			if p := &table[x].places[f.layout]; f.wider && p.Block != nil && p.Source == "" && !f.recordedV24(*p) {
+				p.Source = "as in version 20"
 			}
 		}
 		f.codec.number()

@@ -35,7 +35,7 @@ func TestFactsOfLaterEngines(t *testing.T) {
 		}
 		facts++
 		x, w, bias, want := hexes(t, f[1]), hexes(t, f[2]), hexes(t, f[3]), hexes(t, f[4])
-		for _, on := range []*target.Table{target.H13, target.H16, target.H18} {
+		for _, on := range []*target.Table{target.H13, target.H16, target.H18, target.H18g} {
 			for by, got := range fact(t, on, x, w, bias[0]) {
 				if got != want[0] {
 					t.Errorf("%s, %s of %s: %v (%x), want %v (%x)", f[0], by, on.Name, got, got, want[0], want[0])

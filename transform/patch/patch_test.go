@@ -238,7 +238,7 @@ func before(
 // TestPatchedPairsOfLaterTargets checks that pairs of later targets are patched like pairs of h13, or refused with a
 // reason: on h15 and later zinc writes only the tasks of products.
 func TestPatchedPairsOfLaterTargets(t *testing.T) {
-	for _, on := range []*target.Table{target.H14, target.H15, target.H16, target.H17, target.H18} {
+	for _, on := range []*target.Table{target.H14, target.H15, target.H16, target.H17, target.H18, target.H18g} {
 		patched := 0
 		for _, c := range graphs {
 			old, want, ws := before(t, on, c.build, c.names)

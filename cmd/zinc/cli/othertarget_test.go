@@ -126,7 +126,7 @@ func TestContainersOfLaterTargets(t *testing.T) {
 func TestModelsRunOnLaterTargets(t *testing.T) {
 	shared := shareddir.Find(t)
 	for _, name := range testform.Of(smallModels[:2], smallModels, smallModels) {
-		for _, on := range []string{"h15", "h16", "h17", "h18"} {
+		for _, on := range []string{"h15", "h16", "h17", "h18", "h18g"} {
 			t.Run(on+"/"+name, func(t *testing.T) {
 				if !slices.Contains(target.Compiled(), on) {
 					t.Skip("zinc writes no programs for the target")

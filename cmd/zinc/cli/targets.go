@@ -82,6 +82,7 @@ type targetJSON struct {
 	Whole   bool          `json:"writes_whole"`             // whether it writes every program, not recorded forms alone
 	Records int           `json:"recorded_programs"`        // of the vendor's compiler that the rules were read from
 	Kinds   string        `json:"recorded_kinds,omitempty"` // what these programs compute
+	FormsOf string        `json:"forms_of,omitempty"`       // target whose recorded forms are written too, inferred
 	Timed   string        `json:"timed"`                    // chip whose published times the estimates are fitted to
 	Own     bool          `json:"timed_here"`               // whether that chip runs this target's programs
 	// Columns are the numbers of the target's table.
@@ -108,6 +109,7 @@ func targetOf(t *target.Table) targetJSON {
 		Whole:   t.Whole(),
 		Records: t.Programs,
 		Kinds:   t.Kinds,
+		FormsOf: t.FormsOf,
 		Timed:   r.Chip,
 		Own:     r.Target() == t.Name,
 	}
@@ -147,6 +149,8 @@ func (j *targetJSON) writes() string {
 	switch {
 	case j.Whole:
 		return "programs"
+	case j.FormsOf != "":
+		return "forms of " + j.FormsOf + " (inferred)"
 	case j.Writes:
 		return "recorded forms"
 	}

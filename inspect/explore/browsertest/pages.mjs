@@ -278,15 +278,15 @@ async function visit(p, scheme) {
     await choose("#side-b select[name=precision]", "declared");
     await choose("#side-b select[name=text]", "edited");
     check("a model compared with itself", (await note()) === "no difference", await note());
-    await choose("#side-b select[name=target]", "h18g");
+    await choose("#side-b select[name=target]", "h19");
     check("another target is one change", (await note()).startsWith("1 change"), await note());
-    check("the change is named", /target changed/.test(await rows(".cause")) && /h13 -> h18g/.test(await rows(".detail")));
-    check("limits of the targets are compared", /limits of h18g/.test(await rows(".effect")));
-    check("levels that need a pair say why they are left out", /not compared: .*tasks.*: B: zinc writes no programs for target h18g/.test(await rows(".fold")), await rows(".fold"));
-    check("the right side says what h18g makes of it", /no programs/.test(await page.locator("#line-b").textContent()) && !/no programs/.test(await page.locator("#line-a").textContent()), await page.locator("#line-b").textContent());
-    await picture(page, `${name}-compare-h18g`);
+    check("the change is named", /target changed/.test(await rows(".cause")) && /h13 -> h19/.test(await rows(".detail")));
+    check("limits of the targets are compared", /limits of h19/.test(await rows(".effect")));
+    check("levels that need a pair say why they are left out", /not compared: .*tasks.*: B: zinc writes no programs for target h19/.test(await rows(".fold")), await rows(".fold"));
+    check("the right side says what h19 makes of it", /no programs/.test(await page.locator("#line-b").textContent()) && !/no programs/.test(await page.locator("#line-a").textContent()), await page.locator("#line-b").textContent());
+    await picture(page, `${name}-compare-h19`);
     await choose("#level", "tasks");
-    check("tasks of h18g are refused by name", /no programs for target h18g/.test(await rows(".fold")) && (await note()).startsWith("not compared"), await note());
+    check("tasks of h19 are refused by name", /no programs for target h19/.test(await rows(".fold")) && (await note()).startsWith("not compared"), await note());
     await choose("#level", "");
     await choose("#side-b select[name=target]", "h13");
     await choose("#side-b select[name=constants]", "join");
@@ -364,14 +364,14 @@ async function visit(p, scheme) {
   if (p.large) await unfolded(page, name);
 
   // A target without programs says so in every pane that needs one.
-  await page.locator("#config select[name=target]").selectOption("h18g");
-  await page.waitForFunction(() => /no programs for h18g/.test(document.querySelector("#bytes").textContent), null, { timeout: slow });
+  await page.locator("#config select[name=target]").selectOption("h19");
+  await page.waitForFunction(() => /no programs for h19/.test(document.querySelector("#bytes").textContent), null, { timeout: slow });
   for (const [tab] of [["tasks"], ["container"], ["chain"], ["outputs"]]) {
     await page.locator(`#tab-${tab}`).click();
-    check(`${tab} of h18g say why there are none`, /no programs for h18g: its field table is not known/.test(await page.locator(`#panel-${tab}`).innerText()));
+    check(`${tab} of h19 say why there are none`, /no programs for h19: its field table is not known/.test(await page.locator(`#panel-${tab}`).innerText()));
   }
   await page.keyboard.press("Escape");
-  check("the answer for h18g says so", /no programs/.test(await page.locator("#answer").innerText()));
+  check("the answer for h19 says so", /no programs/.test(await page.locator("#answer").innerText()));
   await page.locator("#config select[name=target]").selectOption("h13");
   await page.waitForFunction(() => document.querySelector("#bytes .word"), null, { timeout: slow });
 
