@@ -104,10 +104,11 @@ func ChipNames(target string) string {
 	return strings.Join(names, ", ")
 }
 
+var separators = strings.NewReplacer(" ", "", "-", "", "_", "")
+
 // spelling returns a name as names are compared: in lower case, without separators and the vendor's name.
 func spelling(name string) string {
-	s := strings.NewReplacer(" ", "", "-", "", "_", "").Replace(strings.ToLower(name))
-	return strings.TrimPrefix(s, "apple")
+	return strings.TrimPrefix(separators.Replace(strings.ToLower(name)), "apple")
 }
 
 // chipOf returns the chip of a spelling, nil for none. "a17" is the A17 Pro, since no chip is called A17.

@@ -54,7 +54,8 @@ func (f *Found) Program(recipe string) *ir.Program {
 func row(a *explain.Advice) report.Advice {
 	x := report.Advice{
 		Recipe: a.Recipe, Precision: a.Precision, Place: a.Place, What: a.Doc, Where: a.Where(), Why: why(a),
-		Note: a.Note, Retrain: a.Retrain, Function: a.Function, Ran: a.Ran, Before: a.Before, After: a.After,
+		Note: a.Note, Retrain: a.Retrain, Function: a.Function, Ran: a.Ran,
+		NotRun: a.NotRun, Before: a.Before, After: a.After,
 		Dispatches: a.Dispatches, CPUOps: a.CPUOps,
 	}
 	for _, s := range a.Statements {

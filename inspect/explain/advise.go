@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/zinc-compiler/zinc/compile"
@@ -34,8 +35,9 @@ type Advice struct {
 	Dispatches [2]int    `json:"dispatches"` // before and after
 	CPUOps     [2]int    `json:"cpu_ops"`
 	// Ran reports that the change was run, at the places that differ in more than their weights, and agreed with the
-	// original.
-	Ran bool `json:"ran"`
+	// original. NotRun says why it was not.
+	Ran    bool   `json:"ran"`
+	NotRun string `json:"not_run,omitempty"`
 
 	program *ir.Program
 }
@@ -127,6 +129,7 @@ func Advise(ctx context.Context, p *ir.Program, now *compile.Report, o Options) 
 // newAdvisor returns an advisor that has some work left.
 func newAdvisor(ctx context.Context, p *ir.Program, now *compile.Report, o Options, left int64) *advisor {
 	s := &advisor{ctx: ctx, p: p, now: now, o: o, left: left, parts: map[[2]uint64]cost.Time{}}
+	s.least = now.CallTime() * worth / 100
 	s.refused = refusals(p, now)
 	for _, f := range p.Funcs {
 		s.ops += int64(len(f.Body.Ops))
@@ -147,25 +150,20 @@ func (s *advisor) screened() ([]*candidate, error) {
 		return list, s.ctx.Err()
 	}
 	one := newAdvisor(s.ctx, short, now, s.o, s.left)
+	one.least, one.parts = s.least/cost.Time(layers), s.parts
 	var rest []*candidate
 	for _, c := range list {
 		before := len(one.out.Tried)
 		if err := one.try(c); err != nil {
 			return nil, err
 		}
-		if len(one.out.Tried) == before { // it fits nothing there, or no work was left
-			rest = append(rest, c)
-			continue
-		}
-		a := one.out.Tried[before]
-		slower := a.Why == errSlower.Error()
-		if saves := (now.CallTime() - a.After) * cost.Time(layers); slower && (a.After == 0 ||
-			saves*100 < s.now.CallTime()*worth) {
+		if len(one.out.Tried) > before && one.out.Tried[before].Why == errSlower.Error() {
+			a := one.out.Tried[before]
 			a.After = 0
 			s.out.Tried = append(s.out.Tried, a)
 			continue
 		}
-		rest = append(rest, c)
+		rest = append(rest, c) // it pays there, fits nothing there, or no work was left
 	}
 	s.left = one.left
 	return rest, nil
@@ -176,6 +174,7 @@ type weighed struct {
 	Advice
 	c       *candidate
 	edits   *edits // nil for another way to compile
+	kinds   []kind // that the edits change
 	attempt int    // index in Search.Tried
 }
 
@@ -187,7 +186,8 @@ func (s *advisor) runAll() error {
 			s.o.Compile.Progress("changes run", i, len(s.weighed))
 		}
 		if w.edits != nil {
-			w.Ran, err = s.run(w.c.recipe, w.edits)
+			w.NotRun, err = s.run(w.c.recipe, w.edits)
+			w.Ran = err == nil && w.NotRun == ""
 		}
 		switch {
 		case s.ctx.Err() != nil:
@@ -207,8 +207,9 @@ type advisor struct {
 	p       *ir.Program
 	now     *compile.Report
 	o       Options
-	ops     int64 // operations of the program
-	left    int64 // work
+	ops     int64     // operations of the program
+	left    int64     // work
+	least   cost.Time // that a change must save
 	refused map[where]string
 	parts   map[[2]uint64]cost.Time // what regions save
 	// weighed are the changes that are estimated to save time.
@@ -326,7 +327,7 @@ func (s *advisor) weigh(c *candidate, a *Attempt) (*weighed, error) {
 		return nil, err
 	}
 	a.Places = len(e.sites)
-	kinds, err := s.kinds(c, e)
+	kinds, err := kindsOf(c.recipe, e)
 	if err != nil {
 		return nil, err
 	}
@@ -335,45 +336,54 @@ func (s *advisor) weigh(c *candidate, a *Attempt) (*weighed, error) {
 		return nil, err
 	}
 	a.After = best.After
-	if !best.pays() {
+	if !s.pays(&best.Advice) {
 		return nil, errSlower
 	}
 	return best, nil
 }
 
 // pays reports whether a change saves enough.
-func (a *Advice) pays() bool { return a.Saves() > 0 && a.Saves()*100 >= a.Before*worth }
+func (s *advisor) pays(a *Advice) bool { return a.Saves() > 0 && a.Saves() >= s.least }
 
-// best estimates the program with the changes of all kinds, and, as long as that saves time and there is work left for
-// it, without one of them.
-func (s *advisor) best(c *candidate, kinds [][]where) (*weighed, error) {
-	best, err := s.with(c, kinds)
-	for again := true; err == nil && again && len(kinds) > 1; {
+// best estimates the program with the changes of all kinds that pay alone, and, as long as that saves time and there is
+// work left for it, without one of them. If no kind pays alone, and the model is small enough to estimate it as a whole
+// in any case, it estimates all: changes next to each other may save what one does not.
+func (s *advisor) best(c *candidate, kinds []kind) (*weighed, error) {
+	keep, rest, err := s.paying(c, kinds)
+	switch {
+	case err != nil:
+		return nil, err
+	case len(keep) > 0:
+	case len(rest) == 0 || len(rest) == 1 && len(rest[0].places) == 1 || s.ops*workPerOp > s.left/16:
+		return nil, errSlower
+	default:
+		return s.with(c, rest)
+	}
+	best, err := s.with(c, keep)
+	for again := true; err == nil && again && len(keep) > 1; {
 		again = false
-		if n := int64(len(kinds)); n > s.left/(16*s.ops*workPerOp+1) {
+		if n := int64(len(keep)); n > s.left/(16*s.ops*workPerOp+1) {
 			break
 		}
-		var next [][]where
-		for i := range kinds {
-			fewer := slices.Delete(slices.Clone(kinds), i, i+1)
-			w, err := s.with(c, fewer)
+		for i := range keep {
+			w, err := s.with(c, slices.Delete(slices.Clone(keep), i, i+1))
 			if err != nil {
 				return nil, err
 			}
 			if w.After < best.After {
-				best, next, again = w, fewer, true
+				best, again = w, true
 			}
 		}
-		kinds = next
+		keep = best.kinds
 	}
 	return best, err
 }
 
 // with estimates the program with a candidate's changes of the given kinds.
-func (s *advisor) with(c *candidate, kinds [][]where) (*weighed, error) {
+func (s *advisor) with(c *candidate, kinds []kind) (*weighed, error) {
 	keep := map[where]bool{}
 	for _, k := range kinds {
-		for _, at := range k {
+		for _, at := range k.places {
 			keep[at] = true
 		}
 	}
@@ -382,7 +392,7 @@ func (s *advisor) with(c *candidate, kinds [][]where) (*weighed, error) {
 		return nil, err
 	}
 	first := &e.sites[0]
-	w := &weighed{edits: e}
+	w := &weighed{edits: e, kinds: kinds}
 	w.Recipe, w.Doc, w.Note, w.Rule = c.recipe.Name, c.recipe.Doc, first.note, s.refused[first.at]
 	w.Retrain, w.Function, w.program = c.recipe.Retrain, first.at.fn, e.program
 	if len(c.recipe.Rules) == 0 {
@@ -476,51 +486,59 @@ func (s *advisor) edited(r *Recipe, keep map[where]bool) (*edits, error) {
 	return out, nil
 }
 
-// kinds groups the statements that a recipe changes by what they change, up to the values of weights. Groups that save
-// no time where only they are compiled are left out, if some do. If none does, all are returned if the model is small
-// enough to estimate it as a whole in any case: changes next to each other may save what one does not.
-func (s *advisor) kinds(c *candidate, e *edits) (out [][]where, err error) {
+// kind is what a recipe changes in the same way, up to the values of weights.
+type kind struct {
+	signature [2]uint64
+	places    []where
+	first     *region
+}
+
+// kindsOf groups the statements that a recipe changes.
+func kindsOf(recipe *Recipe, e *edits) (out []kind, err error) {
 	index := map[[2]uint64]int{}
-	var parts []*region
 	for i := range e.sites {
 		x := &e.sites[i]
-		r, err := x.region(c.recipe)
+		r, err := x.region(recipe)
 		if err != nil {
 			return nil, err
 		}
 		k := r.signature()
 		if _, ok := index[k]; !ok {
 			index[k] = len(out)
-			out, parts = append(out, nil), append(parts, r)
+			out = append(out, kind{signature: k, first: r})
 		}
-		out[index[k]] = append(out[index[k]], x.at)
-	}
-	if c.recipe.Interface || len(c.recipe.Rules) > 0 {
-		return out, nil // what they save depends on what is around
-	}
-	var keep [][]where
-	for i, r := range parts {
-		less, err := s.less(r)
-		if err != nil {
-			return nil, err
-		}
-		if less > 0 {
-			keep = append(keep, out[i])
-		}
-	}
-	switch {
-	case len(keep) > 0:
-		return keep, nil
-	case s.ops*workPerOp > s.left/16:
-		return nil, errSlower
+		same := &out[index[k]]
+		same.places = append(same.places, x.at)
 	}
 	return out, nil
 }
 
+// paying returns the kinds that save time where only they are compiled, and those that do not but stay on the engine.
+func (s *advisor) paying(c *candidate, kinds []kind) (keep, rest []kind, err error) {
+	if c.recipe.Interface || len(c.recipe.Rules) > 0 {
+		return kinds, nil, nil // what they save depends on what is around
+	}
+	for _, k := range kinds {
+		less, err := s.less(k.first, k.signature)
+		switch {
+		case err != nil:
+			return nil, nil, err
+		case less > 0:
+			keep = append(keep, k)
+		case less != leaves:
+			rest = append(rest, k)
+		}
+	}
+	return keep, rest, nil
+}
+
+// leaves is what a change saves alone that takes operations off the engine.
+const leaves = math.MinInt64
+
 // less returns how much less time a region takes after the change, both sides compiled alone, with what the engine
-// accepts on the engine. A region with work for the CPU counts as a gain: what that costs depends on what is around.
-func (s *advisor) less(r *region) (cost.Time, error) {
-	k := r.signature()
+// accepts on the engine. A region with work for the CPU counts as a gain, since what that costs depends on what is
+// around; leaves if the change adds it.
+func (s *advisor) less(r *region, k [2]uint64) (cost.Time, error) {
 	if t, ok := s.parts[k]; ok {
 		return t, nil
 	}
@@ -530,15 +548,23 @@ func (s *advisor) less(r *region) (cost.Time, error) {
 	o := s.o.Compile
 	o.Func, o.Place, o.Progress, o.Shapes = r.before.Name, passes.PlaceCompute, nil, nil
 	var times [2]cost.Time
+	var cpu [2]int
 	for i, p := range r.programs(s.p) {
 		rep, err := estimate(s.ctx, ir.CloneProgram(p), o)
-		if err != nil || rep.CPUOps > 0 {
+		if err != nil {
 			s.parts[k] = 1
 			return 1, s.ctx.Err()
 		}
-		times[i] = rep.CallTime()
+		times[i], cpu[i] = rep.CallTime(), rep.CPUOps
 	}
-	s.parts[k] = times[0] - times[1]
+	switch {
+	case cpu[1] > cpu[0]:
+		s.parts[k] = leaves
+	case cpu[0] > 0:
+		s.parts[k] = 1
+	default:
+		s.parts[k] = times[0] - times[1]
+	}
 	return s.parts[k], nil
 }
 
@@ -566,7 +592,7 @@ func (s *advisor) options(c *candidate, a *Attempt) (*weighed, error) {
 		return nil, err
 	}
 	a.After = adv.After
-	if !adv.pays() {
+	if !s.pays(&adv.Advice) {
 		return nil, errSlower
 	}
 	return adv, nil
@@ -592,39 +618,44 @@ func (s *advisor) estimateCost(a *Advice, changed *ir.Program, o compile.Options
 	return nil
 }
 
-// run runs what a recipe changes, once for each kind of place, and reports whether there was work left for it and the
-// weights are known.
-func (s *advisor) run(r *Recipe, e *edits) (bool, error) {
+// run runs what a recipe changes, once for each kind of place. It returns why it does not.
+func (s *advisor) run(r *Recipe, e *edits) (why string, err error) {
 	if r.Retrain != "" {
-		return false, nil
+		return r.Retrain, nil
 	}
+	limit := cmp.Or(s.o.Runs, s.left)
 	seen := map[[2]uint64]bool{}
 	for i := range e.sites {
 		x := &e.sites[i]
 		part, err := x.region(r)
 		if err != nil {
-			return false, err
+			return "", err
 		}
 		k := part.signature()
 		if seen[k] {
 			continue
 		}
 		seen[k] = true
-		if assumed(part.before) || s.spend(part.runWork()) != nil {
-			return false, nil
+		work := part.runWork()
+		switch {
+		case assumed(part.before):
+			return "weights are made up", nil
+		case work > limit || s.spend(work) != nil:
+			return "the run is long: --apply does it", nil
 		}
+		limit -= work
 		w, o := &Rewrite{program: e.program}, s.o
 		o.Compile.Progress = nil
 		if len(r.Rules) > 0 {
 			if err := r.place(s.ctx, w, x.at.fn, x.ops, x.op.Def.Operation, o.Compile); err != nil {
-				return false, err
+				return "", err
 			}
 		}
 		if err := w.run(s.ctx, r, part.programs(s.p), o); err != nil {
-			return false, err
+			return "", err
 		}
 	}
-	return true, nil
+	return "", nil
 }
 
 // Where says in a few words which statements change.

@@ -1,9 +1,9 @@
 package explain
 
 import (
-	"context"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/zinc-compiler/zinc/compile"
@@ -54,25 +54,37 @@ func TestWithOneLayerKeepsOneOfEqualLayers(t *testing.T) {
 	}
 }
 
-// TestAdviceForManyLayersIsForAll checks that advice which is looked for on one layer names the statements of all.
+// TestAdviceForManyLayersIsForAll checks that advice which is looked for on one layer names the statements of all and
+// saves what the whole model saves, and that it is run if that is within the bound of a run.
 func TestAdviceForManyLayersIsForAll(t *testing.T) {
-	tab, err := target.Lookup("h13")
-	if err != nil {
-		t.Fatal(err)
-	}
-	p, o := decoder(t, 12), Options{Compile: compile.Options{Target: tab}, Seed: 1}
-	now, err := estimate(context.Background(), ir.CloneProgram(p), o.Compile)
-	if err != nil {
-		t.Fatal(err)
-	}
-	found, err := Advise(context.Background(), p, now, o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, a := range found.Advice {
-		if a.Recipe == "group-queries" && len(a.Statements) == 12 && a.Before == now.CallTime() {
-			return
+	p := decoder(t, 12)
+	for _, runs := range []int64{0, 1} {
+		o := Options{Compile: compile.Options{Target: target.H13}, Seed: 1, Runs: runs}
+		now, err := estimate(t.Context(), ir.CloneProgram(p), o.Compile)
+		if err != nil {
+			t.Fatal(err)
+		}
+		found, err := Advise(t.Context(), p, now, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		i := slices.IndexFunc(found.Advice, func(a Advice) bool { return a.Recipe == "group-queries" })
+		if i < 0 {
+			t.Fatalf("queries are not grouped: %+v", found)
+		}
+		a := &found.Advice[i]
+		if len(a.Statements) != 12 || a.Before != now.CallTime() {
+			t.Errorf("%d statements, %s us before", len(a.Statements), a.Before)
+		}
+		after, err := estimate(t.Context(), ir.CloneProgram(a.Program()), o.Compile)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if saved := now.CallTime() - after.CallTime(); saved != a.Saves() {
+			t.Errorf("the model saves %s us, the advice says %s", saved, a.Saves())
+		}
+		if a.Ran != (runs == 0) || a.Ran == (a.NotRun != "") {
+			t.Errorf("bound %d: ran %t, %q", runs, a.Ran, a.NotRun)
 		}
 	}
-	t.Errorf("queries are not grouped in 12 places: %+v", found)
 }

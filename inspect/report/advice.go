@@ -26,6 +26,7 @@ type Advice struct {
 	Statements []Place   `json:"statements,omitempty"` // that change
 	Command    string    `json:"command,omitempty"`    // that makes or shows the change
 	Ran        bool      `json:"ran"`                  // the change was also run, and agreed with the original
+	NotRun     string    `json:"not_run,omitempty"`    // why it was not run
 	Before     cost.Time `json:"before_us"`            // estimated time of a call now
 	After      cost.Time `json:"after_us"`             // estimated time of a call after the change
 	Dispatches [2]int    `json:"dispatches"`           // before and after
@@ -46,6 +47,8 @@ func (a *Advice) Checked() string {
 		return "estimated; " + a.Retrain
 	case a.Ran:
 		return "compiled and run"
+	case a.NotRun != "":
+		return "compiled and estimated, not run (" + a.NotRun + ")"
 	}
 	return "compiled and estimated, not run"
 }

@@ -150,7 +150,7 @@ func (p *Plan) Layout(k *Kernel) []Repeat {
 			l.runs(1, run1(Padding, size-n*one))
 			continue
 		}
-		var plane []Run
+		plane := make([]Run, 0, 3*len(p.Groups)+1)
 		n := 0
 		for _, g := range p.Groups {
 			if c < g.Live {

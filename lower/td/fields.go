@@ -528,8 +528,8 @@ func addUnknown() {
 	}
 }
 
-// Fields returns the whole table, the unexplained bits last.
-func Fields() []Row { return append([]Row(nil), table...) }
+// Fields returns the whole table, the unexplained bits last. It must not be modified.
+func Fields() []Row { return table[:len(table):len(table)] }
 
 // Row returns the row of a field.
 func (f Field) Row() *Row { return &table[f] }

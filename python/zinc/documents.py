@@ -236,6 +236,8 @@ class Advice:
     command: str | None = None
     #: the change was also run, and agreed with the original
     ran: bool
+    #: why it was not run
+    not_run: str | None = None
     #: estimated time of a call now
     before_us: int
     #: estimated time of a call after the change

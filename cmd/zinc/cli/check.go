@@ -140,7 +140,8 @@ which is compiled with the same flags.`,
 	f.StringVarP(&c.output, "output", "o", "",
 		"`FILE.mil`, a package (.mlpackage) or another folder for the changed model")
 	f.Int64Var(&c.work, "work", explain.DefaultWork,
-		"bound of the search for changes, in `UNITS` of which a processor does about 10^9 a second")
+		"bound of the search for changes and, if set, of their runs, in `UNITS` of which a processor does about "+
+			"10^9 a second")
 	f.Uint64Var(&c.seed, "seed", firstSeed, "seed of the inputs that rewrites are run on")
 	f.BoolVar(&c.json, "json", false, "print JSON")
 	f.BoolVar(&c.sarif, "sarif", false, "print SARIF 2.1.0, a result for each operation on the CPU")
@@ -380,10 +381,17 @@ func (c *checkCommand) advises() bool {
 	return c.apply != "" || c.advice && !c.sarif && !c.all && !c.cpu && page
 }
 
+// quickRun bounds the run of a change that is advised and not applied: a tenth of a second.
+const quickRun = 1 << 27
+
 // advise looks for changes, and puts them into commands.
 func (c *checkCommand) advise(ctx context.Context, f *compileFlags, p *ir.Program, rep *compile.Report,
 	o compile.Options) (*advice.Found, error) {
-	found, err := advice.Find(ctx, p, rep, explain.Options{Compile: o, Seed: c.seed, Workers: f.workers, Work: c.work})
+	eo := explain.Options{Compile: o, Seed: c.seed, Workers: f.workers, Work: c.work}
+	if c.apply == "" && !c.flags.Changed("work") {
+		eo.Runs = quickRun
+	}
+	found, err := advice.Find(ctx, p, rep, eo)
 	if err != nil {
 		return nil, err
 	}

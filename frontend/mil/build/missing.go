@@ -1,6 +1,7 @@
 package build
 
 import (
+	"encoding/binary"
 	"fmt"
 	"math"
 	"math/bits"
@@ -101,7 +102,7 @@ const maxAssumed = 1 << 32
 
 // assumedPeriod is the number of bytes after which assumed floating-point values repeat: a prime number of units, so
 // that equal parts of a constant differ.
-const assumedPeriod = 61 * repeated.Unit
+const assumedPeriod = 13 * repeated.Unit
 
 // assumptions are the values of constants that are unknown: floating-point numbers of fp16 are from 0.25 to 1, and no
 // two constants begin with the same ones; numbers in one byte or less are arbitrary; booleans and larger integers,
@@ -135,6 +136,7 @@ type supply struct {
 	period func(n int) []byte // returns the first n bytes, at most assumedPeriod
 
 	mutex sync.Mutex
+	whole []byte // the period, if it was needed
 	bytes []byte // the first ones, as many as were needed
 }
 
@@ -153,7 +155,10 @@ func (s *supply) first(n int) []byte {
 		if many = max(many, n); n <= repeated.MaxCopied {
 			many = min(many, repeated.MaxCopied)
 		}
-		b := repeated.Bytes(s.period(assumedPeriod), many)
+		if s.whole == nil {
+			s.whole = s.period(assumedPeriod)
+		}
+		b := repeated.Bytes(s.whole, many)
 		if b == nil {
 			return nil
 		}
@@ -169,8 +174,7 @@ func noise(n int) []byte {
 	x := uint32(1)
 	for i := 0; i < n; i += 2 {
 		x = x*1664525 + 1013904223 // Numerical Recipes' generator, whose high bits are the random ones
-		h := low + x>>16%values
-		b[i], b[i+1] = byte(h), byte(h>>8)
+		binary.LittleEndian.PutUint16(b[i:], uint16(low+x>>16%values))
 	}
 	return b
 }
