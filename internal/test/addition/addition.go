@@ -8,6 +8,7 @@ package addition
 
 import (
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/zinc-compiler/zinc/emit/hwx"
@@ -38,8 +39,19 @@ const (
 	barZ   = 8
 )
 
-// Targets are the targets of the versions that Container writes.
-var Targets = []*target.Table{target.H15, target.H16, target.H17, target.H18, target.H18g}
+// Targets are the first target of each version whose tasks have a switch for each source.
+var Targets = targets()
+
+func targets() (firsts []*target.Table) {
+	for _, t := range target.All {
+		same := func(o *target.Table) bool { return o.Version == t.Version }
+		c, err := td.CodecOf(t.Version)
+		if err == nil && td.Source2DMA.Row().Place(c).Block == nil && !slices.ContainsFunc(firsts, same) {
+			firsts = append(firsts, t)
+		}
+	}
+	return firsts
+}
 
 // Container returns the container of the program for a target.
 func Container(on *target.Table) ([]byte, error) {

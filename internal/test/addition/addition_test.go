@@ -2,6 +2,7 @@ package addition_test
 
 import (
 	"encoding/binary"
+	"slices"
 	"testing"
 
 	"github.com/x448/float16"
@@ -19,6 +20,13 @@ import (
 // TestContainersAdd checks that the containers load, have no hazard, and add with the arithmetic of their target: from
 // h16 on 2048 + 1 is 2050, before it 2048.
 func TestContainersAdd(t *testing.T) {
+	var names []string
+	for _, on := range addition.Targets {
+		names = append(names, on.Name)
+	}
+	if want := []string{"h15", "h16", "h17", "h18", "h18g"}; !slices.Equal(names, want) {
+		t.Errorf("targets %q, want %q", names, want)
+	}
 	for _, on := range addition.Targets {
 		b, err := addition.Container(on)
 		if err != nil {
