@@ -125,7 +125,8 @@ func (d *draft) footprint() footprint {
 // overlaps reports whether task i reads source 1 from the previous task in the order in which that task writes it. The
 // extents must be the same and no row or channel may be read more than once, but for the only row of a neural task
 // (case candidate_select_rrb_1x1024x375_bcast_cond). The producer must finish its channels in one output group
-// (recorded chains; inferred from two products). A planar producer must not keep its own source for later tasks
+// (recorded chains; inferred from two products), unless the reader has a live kernel
+// (case chain_block_d768_s128_proj1). A planar producer must not keep its own source for later tasks
 // (case norm_layer_norm_ax3_1x1x1x64), nor go down strips before another planar task (the last one of
 // case candidate_select_rrb_1x1024x375_bcast_cond). A neural one must not read a source that was kept if it writes a
 // column vector along a row or the planar one fetches (case select_rrb_1x64x1x1,
@@ -136,15 +137,15 @@ func (c *schedule) overlaps(i int, f, before *footprint) bool {
 	}
 	d, p := c.drafts[i], c.drafts[i-1]
 	s := d.src[0].broadcast
-	// What the task names is as if it came from scratch (case reduce_probe_sum_ax1_1x64x1x64), and a deviation that
-	// fetches waits for the means (case chain_lnproj_d512_s256).
+	// What the planar engine names is as if it came from scratch (case reduce_probe_sum_ax1_1x64x1x64), and a deviation
+	// that fetches waits for the means (case chain_lnproj_d512_s256).
 	if d.kind() == td.PlanarReduceTwo && d.fetchesSecond() {
 		return false
 	}
 	if c.readsLaidOut(i, before) {
 		return true
 	}
-	if d.src[0].where == named {
+	if d.src[0].where == named && !d.does(td.NEMultiply) { // not of as many rows as columns: case chain_ffn_d256_s256
 		return false
 	}
 	kept := p.pe != nil && (p.keeps || p.inStrips() && d.pe != nil) ||
@@ -167,7 +168,8 @@ func (c *schedule) overlaps(i int, f, before *footprint) bool {
 		// channelwise work on an image of at most 8x8 (case encoder_conv_pad_c8_n8_k1x1_s1_g8_bias0_p0010_tiny)
 		return false
 	}
-	groups := p.does(td.NEMultiply) && !p.ne.unicast && p.kernel != nil && out[axC] > c.t.Cores<<p.kernel.ocgSize
+	groups := p.does(td.NEMultiply) && !p.ne.unicast && p.kernel != nil && out[axC] > c.t.Cores<<p.kernel.ocgSize &&
+		(d.kernel == nil || d.kernel.rows == nil)
 	return same && !groups
 }
 

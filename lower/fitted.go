@@ -14,16 +14,18 @@ const (
 	// Case logical_not_1x1x375x375 and case logical_not_1x1x749x375 leave 7.9 to 8.2,
 	// case chain_pair_ln_gelu_d256_s64 less than 11.5.
 	tableElements = 8
+	// pipelinedElements is the number of elements that a pass takes in a cycle from a planar task beside it.
+	// Case chain_lnproj_d512_s256 and case norm_softmax_a3_1x8x128x128 leave 18.4 to 22.9.
+	pipelinedElements = 20
 	// groupBytes is one group of a reduction, in addition to the transfers. Case reduce_probe_sum_ax3_1x64x8x8 and
 	// case reduce_probe_mean_ax3_1x128x16x16 leave 350 to 680.
 	groupBytes = 512
-	// foldedColumn is the time of a column of a patch of several rows of a reduction. Patches of four rows leave 67 to
-	// 99 bytes for 32 columns (case norm_softmax_a3_1x8x128x128), 184 to 199 for 64 (case env_chain_softmax_h8_s256).
-	foldedColumn = 3
-	// foldedRow is the time of a patch of a single row, and foldedSingle / foldedShare that of each of its columns.
-	// They leave 84 to 99 for 16 columns (case norm_softmax_a3_1x128x16x16, case reduce_probe_max_ax2_1x64x8x8), 533 to
-	// 1066 for 256 (case chain_base_layer_norm_d256_s64), less than 1066 for 512 (case chain_lnproj_d512_s512).
-	foldedRow, foldedSingle, foldedShare = 64, 15, 8
+	// foldedColumn is the time of a column of a patch of a reduction, and foldedLeast the least number of columns.
+	// Patches of four rows leave 67 to 99 bytes for 32 columns (case norm_softmax_a3_1x8x128x128), 184 to 199 for 64
+	// (case env_chain_softmax_h8_s256); single rows 84 to 99 for 16 (case norm_softmax_a3_1x128x16x16,
+	// case reduce_probe_max_ax2_1x64x8x8), 267 to 533 for 128 (case chain_block_d256_s128_proj1) and 667 to 800 for 256
+	// (case chain_attn_s256_dh64).
+	foldedColumn, foldedLeast = 3, 32
 	// patchPixels / patchShare is the time of a pixel of a patch of other planar work. Case norm_softmax_a3_1x8x128x128
 	// and a softmax of rows of 12x64x64 on h14 leave 178 to 199 for a patch of 256.
 	patchPixels, patchShare = 3, 4

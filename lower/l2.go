@@ -339,8 +339,8 @@ func sameLayout(p *resident, u *use) bool {
 	}
 	switch {
 	case src.role == source2:
-		if d.kind() != td.PlanarTwo || p.bufs[0].layout == columnAlongRow {
-			return false
+		if d.kind() != td.PlanarTwo || p.bufs[0].layout == columnAlongRow || p.bufs[0].rowsOfOne() {
+			return false // public records of a quotient before floor, of one element and of columns
 		}
 	case d.two && d.src[1].buf.space != scratch:
 		return false // recorded with both sources in L2
@@ -359,6 +359,9 @@ func (c *schedule) placeTransients() {
 		top := d.floor
 		one, two := &d.src[0], &d.src[1]
 		if one.where == byDMA && !d.keeps {
+			if d.two && two.where == inL2 && two.buf.rowsOfOne() && d.dst.ext[axW] == 1 {
+				top = bankApart(c.t, two.l2.base, top) // as in place
+			}
 			one.l2.base = top
 			top += one.staged
 		}

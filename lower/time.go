@@ -5,9 +5,9 @@ import "github.com/zinc-compiler/zinc/lower/td"
 // times sets the header's estimate of time: that of the bytes which the tile and kernel DMA move, or the time of the
 // fetches, of a reduction's own work or of a sum of products where one of these takes longer.
 func (c *schedule) times() {
-	for _, d := range c.drafts {
+	for i, d := range c.drafts {
 		work := max(d.moved()+d.groupWork(), d.fetched()*d.t.HeaderFetch, d.foldedWork(), d.patchWork())
-		cycles := max(d.multiplyCycles(), d.tableCycles())
+		cycles := max(d.multiplyCycles(), d.tableCycles(), c.pipelinedCycles(i))
 		time := max(work*3/c.t.HeaderBytes, cycles/cyclesPerMicrosecond)
 		d.time = min(time, 1<<16-1)
 	}
@@ -39,6 +39,21 @@ func (d *draft) tableCycles() int64 {
 		return 0
 	}
 	return d.groups() * max(out[axD], 1) * max(out[axH], 1) * out[axW] / tableElements
+}
+
+// pipelinedCycles is the number of cycles of a pass, task i, beside the planar task whose result it reads. A pass that
+// waits for the whole result takes no time of its own (case chain_block_d512_s128_proj0), nor does one whose result the
+// next neural task takes in turn (softmax over channels of 128x16x16 on h14; not case norm_softmax_a3_1x128x16x16).
+func (c *schedule) pipelinedCycles(i int) int64 {
+	d := c.drafts[i]
+	if !d.does(td.NEPass) || d.deps.overlap != overlapPlanar {
+		return 0
+	}
+	if i+1 < len(c.drafts) && c.drafts[i+1].ne != nil && c.drafts[i+1].deps.overlap != 0 {
+		return 0
+	}
+	in := d.src[0].ext
+	return d.groups() * max(in[axD], 1) * max(in[axH], 1) * max(in[axC], 1) * in[axW] / pipelinedElements
 }
 
 // moved is the number of bytes that the DMA of the task moves.
@@ -146,16 +161,23 @@ func (d *draft) groupWork() int64 {
 	return 0
 }
 
-// foldedWork is the time of a reduction's own work, in bytes.
+// foldedWork is the time of a reduction's own work, in bytes. Rows of whole wide patches take that of other planar work
+// (case chain_lnproj_d1024_s128); what remains of a row is a patch as narrow as itself (case chain_lnproj_d768_s64).
 func (d *draft) foldedWork() int64 {
 	if !d.reduces() {
 		return 0
 	}
-	columns := int64(1) << d.patch[0]
-	if d.patch[1] > 0 {
-		return d.patches() * foldedColumn * columns
+	columns, whole := int64(1)<<d.patch[0], int64(0)
+	rows := d.patches()
+	if columns == widePatch {
+		w := d.src[0].ext[axW]
+		rows /= (w + widePatch - 1) / widePatch
+		columns, whole = w%widePatch, w/widePatch*widePatch
 	}
-	return d.patches() * (foldedRow + columns*foldedSingle/foldedShare)
+	if columns > 0 {
+		columns = max(columns, foldedLeast)
+	}
+	return rows * (columns*foldedColumn + whole*patchPixels/patchShare)
 }
 
 // patchWork is the time of the own work of a planar task that does not reduce, in bytes: less than two bytes for three
