@@ -135,7 +135,7 @@ func kernel(t *td.Task) string {
 		return ""
 	}
 	s := "constant"
-	if t.On(td.KernelSurface) {
+	if t.LiveKernel() {
 		s = "surface"
 	}
 	if t.NeuralOp() != td.NEMultiply {

@@ -95,7 +95,7 @@ func newProcedureTime(from *td.Program, f *hwx.File, on *target.Table) Procedure
 // is taken as attention, and what is between two of those, and an RMS norm, as other work.
 func partOf(t *td.Task, e *cost.Task) cost.Part {
 	switch {
-	case t.Multiplies() && t.On(td.KernelSurface):
+	case t.LiveKernel():
 		return cost.PartAttention
 	case e.Weighty:
 		return cost.PartWeights

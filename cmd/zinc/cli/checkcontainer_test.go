@@ -3,8 +3,10 @@ package cli
 import (
 	"encoding/json"
 	"fmt"
+	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -53,6 +55,35 @@ func TestCheckOfAContainerHasTheTimesOfARun(t *testing.T) {
 		}
 		if len(want) == 0 || strings.Join(got, "\n") != strings.Join(want, "\n") {
 			t.Errorf("%s: check says\n%s\nrun says\n%s", path, strings.Join(got, "\n"), strings.Join(want, "\n"))
+		}
+	}
+}
+
+// TestCheckOfAContainerKnowsLiveKernels holds that the kind of a product of two inputs says so on every version whose
+// words tell.
+func TestCheckOfAContainerKnowsLiveKernels(t *testing.T) {
+	model := filepath.Join(t.TempDir(), "m.mil")
+	text := `program(1.3) { func main<ios18>(tensor<fp16, [4, 64, 64]> x, tensor<fp16, [4, 64, 64]> y) {
+		bool no = const()[name = string("no"), val = bool(false)];
+		tensor<fp16, [4, 64, 64]> z = matmul(x = x, y = y, transpose_x = no, transpose_y = no)[name = string("z")];
+	} -> (z); }`
+	if err := os.WriteFile(model, []byte(text), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	for _, on := range []string{"h13", "h14"} {
+		out := filepath.Join(t.TempDir(), on+".hwx")
+		if status, _, errs := call(t, model, "-o", out, "-t", on, "--place", "engine"); status != statusOK {
+			t.Fatal(errs)
+		}
+		_, page, _ := call(t, "check", out, "--json")
+		var c report.Container
+		if err := json.Unmarshal([]byte(page), &c); err != nil {
+			t.Fatal(err)
+		}
+		if !slices.ContainsFunc(c.Procedures[0].Tasks, func(k report.TaskTime) bool {
+			return strings.Contains(k.Kind, "kernel=surface")
+		}) {
+			t.Errorf("%s: no task has a live kernel: %+v", on, c.Procedures[0].Tasks)
 		}
 	}
 }
