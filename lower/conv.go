@@ -16,6 +16,7 @@ type convGeometry struct {
 	padTop, padLft int64
 	hout, wout     int64
 	groups         int64
+	ox             int64 // columns of the result that a task computes at a time; wout counts groups of them
 }
 
 // geometry reads a convolution of rank 3 or 4 as one over rows and columns.
@@ -32,7 +33,7 @@ func geometry(op *ir.Op) (g convGeometry, err error) {
 			fmt.Sprintf("convolution over %d dimensions; the engine supports 1 or 2", n))
 	}
 	k := func(i int) int64 { return (w[2+i]-1)*a.Dilations[i] + 1 }
-	g = convGeometry{kh: 1, sy: 1, hout: 1, groups: a.Groups}
+	g = convGeometry{kh: 1, sy: 1, hout: 1, ox: 1, groups: a.Groups}
 	g.kw, g.sx, g.padLft, g.wout = k(n-1), a.Strides[n-1], a.PadBefore[n-1], out[len(out)-1]
 	if n == 2 {
 		g.kh, g.sy, g.padTop, g.hout = k(0), a.Strides[0], a.PadBefore[0], out[2]
@@ -75,8 +76,15 @@ func acceptConv(op *ir.Op, l *limits) error {
 			return past(c.rule, c.what, c.have, c.most)
 		}
 	}
+	if err := unrecordedWidth(op, l.t, &g); err != nil {
+		return err
+	}
 	w := op.Arg(ir.ParamWeight).Type.Shape
-	if row := w[1] * g.kh * g.kw * 2; row > l.t.KernelBytes {
+	row := w[1] * g.kh * g.kw * elemBytes
+	if k := (&weights.Kernel{In: int(w[1]), Groups: 1, KH: int(g.kh), KW: int(g.kw)}); g.rewrites(l.t, op, k) {
+		row = int64(k.RewrittenBytes(1))
+	}
+	if row > l.t.KernelBytes {
 		return target.Refuse(target.RuleKernelBytes, "coefficient bytes of one output", row, l.t.KernelBytes,
 			fmt.Sprintf("one output takes %d bytes of coefficients, kernel memory holds %d", row, l.t.KernelBytes))
 	}
@@ -84,6 +92,9 @@ func acceptConv(op *ir.Op, l *limits) error {
 	rows := int64(1)
 	if len(x) == 4 {
 		rows = x[2]
+	}
+	if g.wide(l.t) {
+		g = g.pairs()
 	}
 	g, rows, width := g.padded(rows, x[len(x)-1])
 	if width > int64(l.t.MaxWidth) || rows > int64(l.t.MaxHeight) {
@@ -136,17 +147,27 @@ func lowerConv(b *builder, op *ir.Op, x *view) error {
 		Out: int(wt.Type.Shape[0]), In: int(wt.Type.Shape[1] * g.groups), KH: int(g.kh), KW: int(g.kw),
 		Groups: int(g.groups), W: wt.Const.Data, Table: e.lut(),
 	}, wt.Const)
+	g.rewrites(b.t, op, k)
 	if !b.trial {
 		k.W = dilated(op)
 	}
 	if bias := op.Arg(ir.ParamBias); bias != nil {
 		k.Bias = constHalves(bias.Const)
 	}
+	e.terms = wt.Type.Elems() / wt.Type.Shape[0]
+	if g.wide(b.t) {
+		return b.wideConv(xi, di, k, &g, &e)
+	}
+	return b.convolveImages(xi, di, k, &g, &e)
+}
+
+// convolveImages emits the tasks of each image in turn.
+func (b *builder) convolveImages(xi, di *view, k *weights.Kernel, g *convGeometry, e *epilogue) error {
 	for n := range xi.dims[0] {
 		if b.full() {
 			break
 		}
-		if err := b.convolve(xi.slice(0, n, 1, 1), di.slice(0, n, 1, 1), k, &g, &e); err != nil {
+		if err := b.convolve(xi.slice(0, n, 1, 1), di.slice(0, n, 1, 1), k, g, e); err != nil {
 			return err
 		}
 	}
@@ -230,7 +251,8 @@ func (b *builder) convolve(x, dst *view, k *weights.Kernel, g *convGeometry, e *
 			end = begin + 1
 		}
 		part.wout = n
-		if err := b.convolveColumns(x.slice(3, begin, end-begin, 1), dst.slice(3, o, n, 1), k, &part, e); err != nil {
+		in, out := x.slice(3, begin, end-begin, 1), dst.slice(3, o*g.ox, n*g.ox, 1)
+		if err := b.convolveColumns(in, out, k, &part, e); err != nil {
 			return err
 		}
 	}
@@ -251,15 +273,18 @@ func (b *builder) convolveColumns(x, dst *view, k *weights.Kernel, g *convGeomet
 		for i := len(slices) - 1; i >= 0; i-- { // recorded order: last first
 			s := slices[i]
 			var p weights.Plan
-			if len(slices) == 1 {
+			switch {
+			case b.t.RoundsByMemory:
+				p, err = weights.PlanRounds(k, s.First, s.Count, k.RoundSize(b.winograd(k, g)))
+			case len(slices) == 1:
 				p, err = weights.PlanDense(k.Out, small)
-			} else {
+			default:
 				p, err = weights.PlanSlice(s)
 			}
 			if err != nil {
 				return err
 			}
-			if skip && !k.Sparse && len(slices) > 1 {
+			if skip && !k.Sparse && len(slices) > 1 && !b.t.RoundsByMemory {
 				// groups of the whole kernel (case conv_probe_k3_c256_n256_s32_st2_g1_bias0_same)
 				whole, err := weights.PlanDense(k.Out, small)
 				if err != nil {
@@ -286,13 +311,17 @@ func (b *builder) convolveColumns(x, dst *view, k *weights.Kernel, g *convGeomet
 // cut divides the outputs of a dense kernel into tasks, and reports whether those read it without its zeros.
 func (b *builder) cut(k *weights.Kernel, g *convGeometry, pixels int) (slices []weights.Slice, skip bool, err error) {
 	w := g.window()
-	if skips(&w, k) && !k.Sparse {
+	if skips(&w, k) && !k.Sparse && !k.Rewritten() {
 		if slices, err = weights.CutSkipping(k, pixels); err != nil || slices != nil {
 			return slices, true, err
 		}
 	}
-	slices, err = k.Cut(pixels, b.t.KernelStream)
-	return slices, k.Sparse, err
+	if b.t.RoundsByMemory {
+		slices, err = weights.CutResident(k, pixels)
+	} else {
+		slices, err = k.Cut(pixels, b.t.KernelStream)
+	}
+	return slices, k.Sparse || k.Rewritten(), err
 }
 
 // groupedConv emits a grouped convolution in runs of groups whose kernels stay
@@ -335,6 +364,9 @@ func (b *builder) groupedConv(x, dst *view, k *weights.Kernel, g *convGeometry, 
 			}
 		} else {
 			p, err := weights.PlanGrouped(sub.Out, n)
+			if b.t.RoundsByMemory {
+				p, err = weights.PlanRounds(&sub, 0, sub.Out, sub.RoundSize(b.winograd(&sub, g)))
+			}
 			if err != nil {
 				return err
 			}
@@ -370,7 +402,9 @@ func (b *builder) convTask(x, dst *view, p weights.Plan, k *weights.Kernel, g *c
 	groups int64, skip bool) {
 	d := e.multiply()
 	d.window = g.window()
+	d.ne.terms, d.ne.winograd = e.terms, b.winograd(k, g)
 	src, out := imageOperand(x, groups), imageOperand(dst, groups)
+	out.ext[axW] /= g.ox
 	if groups == 1 { // of the whole result, even if the task writes only a slice of it (recorded)
 		out.stride[axG], out.stride[axD] = dst.stride[0], dst.stride[0]
 	} else {
@@ -385,7 +419,7 @@ func (b *builder) convTask(x, dst *view, p weights.Plan, k *weights.Kernel, g *c
 
 // window returns the geometry of a task.
 func (g *convGeometry) window() window {
-	return window{kw: g.kw, kh: g.kh, sx: g.sx, sy: g.sy, px: g.padLft, py: g.padTop, ox: 1}
+	return window{kw: g.kw, kh: g.kh, sx: g.sx, sy: g.sy, px: g.padLft, py: g.padTop, ox: g.ox}
 }
 
 // imageOperand reads an image [1, C, H, W] as groups of channels.

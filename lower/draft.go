@@ -63,6 +63,8 @@ type draft struct {
 	first   bool   // first task of the procedure
 	last    bool   // last task of the procedure
 	live    uint32 // td.LiveOuts
+
+	kernelStays bool // kernel memory has the kernel of the task before or after too
 }
 
 // neuralWork is work of the neural engine.
@@ -73,6 +75,8 @@ type neuralWork struct {
 	category int     // 1 for sums and roots by table (recorded; the meaning is unknown)
 	bias     float64 // added to the accumulator
 	scale    float64 // factor applied before the nonlinearity
+	terms    int64   // of a convolution, that the model sums for an element
+	winograd bool    // the task computes by Winograd's method
 	act      td.Nonlinearity
 }
 
@@ -114,6 +118,7 @@ type kernelUse struct {
 	ocgSize int
 	bias    bool // coefficients begin with one bias per output channel
 	skip    bool // stored without their zeros
+	filled  bool // which a rewrite put there
 	bytes   bool // coefficients are signed bytes
 	scaled  bool // they are, with one scale per output channel before the biases
 	bits    int  // of the indices that coefficients are stored as, 0 for others

@@ -61,6 +61,9 @@ type fields interface {
 func (c *schedule) encode(t *td.Task, d *draft) {
 	(&encoder{draft: d, to: t, codec: c.codec, kernels: c.kernels}).encode()
 	c.codec.Complete(t)
+	if d.kernelStays {
+		t.SetBool(td.KernelMark, false)
+	}
 }
 
 // encode writes each field at most once, in the order of the field table. Fields that it does not write are zero.
@@ -487,13 +490,25 @@ func (e *encoder) neuralEngine() {
 	e.flag(td.PostScaleMode, k.scaled)
 	put(e, td.Nonlinear, n.act)
 	e.flag(td.MACWord20, true)
+	if e.codec.Has(td.Winograd) {
+		e.flag(td.Winograd, n.winograd)
+		double := e.doubleRate()
+		e.flag(td.DoubleRate, double)
+		e.flag(td.L2DoubleRate, double)
+	}
 	if e.does(td.NEMultiply) && e.codec.Has(td.DetectZeros) {
 		few := e.fewAtOnce()
 		e.flag(td.FewRows, few)
-		e.flag(td.DetectZeros, e.t.FindsZeros && !few && !k.skip && !k.masks) // none in a sparse kernel on h18g
+		e.flag(td.DetectZeros, e.t.FindsZeros && !few && (!k.skip || k.filled) && !k.masks) // none in a sparse kernel
 	}
 	e.set(td.AccBias, fp16Bits(n.bias))
 	e.set(td.PostScale, fp16Bits(n.scale))
+}
+
+// doubleRate reports whether the source of a task comes at the double rate. Of two published tasks that fetch one does,
+// which multiplies with a whole kernel and keeps nothing of its source (1x8 on h18g; 1x9 has neither).
+func (d *draft) doubleRate() bool {
+	return d.does(td.NEMultiply) && d.src[0].where == byDMA && !d.keeps && d.kernel != nil && !d.kernel.filled
 }
 
 func (e *encoder) tileResult() {

@@ -18,6 +18,7 @@ type epilogue struct {
 	relu  bool
 	table *weights.Activation
 	out   *ir.Value // the value that the task writes
+	terms int64     // of a convolution, that the model sums for an element
 }
 
 // CanFuse reports whether e can be carried out by the tasks of lead after the operations already fused: after a product

@@ -227,7 +227,7 @@ func rowPad(d *draft, ch, row, height int64) int64 {
 		return 0
 	case d.bytesOnly() && d.src[0].ext[axC] == 1 && narrow && n%2 == 0:
 		return d.t.L2Granule
-	case ch > narrowChannel*d.t.L2Granule*d.window.sx, d.ne.op != td.NEMultiply && height == 1:
+	case ch > narrowChannel*d.t.L2Granule*d.window.sx && !d.ne.winograd, d.ne.op != td.NEMultiply && height == 1:
 		return 0
 	case d.t.PadsByUnit && d.shift.max == 0:
 		return 0
@@ -247,7 +247,11 @@ func rowPad(d *draft, ch, row, height int64) int64 {
 		// The columns of a unit, and one granule: rows of a unit, of which a stride skips as many as columns, are on
 		// different banks. Without a stride on h13 only rows of a long sum, whose units have one shift
 		// (case conv_probe_k3_c64_n64_s32_st1_g1_bias1_same).
-		return align(d.t.WorkUnit>>d.shift.max*elemBytes/d.window.sx, d.t.L2Granule) + d.t.L2Granule
+		pad := align(d.t.WorkUnit>>d.shift.max*elemBytes/d.window.sx, d.t.L2Granule) + d.t.L2Granule
+		if d.window.ox > 1 { // a stride along the width alone skips no rows (1x9 on h18g)
+			pad *= d.window.sx / d.window.sy
+		}
+		return pad
 	case d.window.sx > 1 && narrow:
 		return 2 * d.t.L2Granule
 	}
@@ -433,6 +437,9 @@ func (d *draft) units() {
 	for s < maxShift && out[axW] <= unit>>(s+1) && s < log2up(rows) {
 		s++
 	}
+	if d.ne.winograd {
+		s = winogradShift(out[axW], rows)
+	}
 	byColumns := s
 	sums := d.sums()
 	switch {
@@ -529,7 +536,7 @@ func (d *draft) streamsKernel() bool {
 // (case conv_known_k3_c256_n64_s16_st1_g4_bias1_same).
 func (d *draft) worksLong() bool {
 	taps, step := d.window.kw*d.window.kh, d.window.sx*d.window.sy
-	terms, uses := d.src[0].ext[axC]*taps, d.groups()*d.dst.ext[axC]*taps/step
+	terms, uses := d.src[0].ext[axC]*taps, d.groups()*d.dst.ext[axC]*d.window.ox*taps/step
 	if o := &d.src[0]; o.buf.space == scratch && o.buf.asImage() != nil { // loaded (loadedForGroups)
 		uses = longSum
 	}

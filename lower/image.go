@@ -208,11 +208,13 @@ func (m *image) place(r *resident, o *operand) {
 
 // wholeImage reports whether the task reads or writes an unchanged image of c channels and h rows in a role.
 func (d *draft) wholeImage(r role, c, h int64) bool {
-	whole := d.kind() < td.PlanarPair && (d.pe != nil || d.ne.op == td.NEPass || r != result && (d.ne.op == td.NESum ||
-		d.ne.op == td.NEMax))
+	// Convolutions too on h18g (chains of 1x8 and 1x9 taps), whose tasks may write some of the channels.
+	conv := d.t.RoundsByMemory && d.does(td.NEMultiply) && d.ne.terms > 0
+	whole := conv || d.kind() < td.PlanarPair && (d.pe != nil || d.ne.op == td.NEPass || r != result &&
+		(d.ne.op == td.NESum || d.ne.op == td.NEMax))
 	o, ext := d.stream(r), d.extents(r)
 	swapped := o.swap && (r != result || d.ne != nil) // for a planar result the strides show it
-	return whole && ext[axC] == c && ext[axH] == h && ext[axD] <= 1 && d.groups() <= 1 && !swapped &&
-		o.pix == 0 && (r == result || o.inter <= 1) && !o.broadcast[axH] && !o.broadcast[axC] &&
+	return whole && (ext[axC] == c || conv && r == result) && ext[axH] == h && ext[axD] <= 1 && d.groups() <= 1 &&
+		!swapped && o.pix == 0 && (r == result || o.inter <= 1) && !o.broadcast[axH] && !o.broadcast[axC] &&
 		d.tile >= d.dst.ext[axH]
 }

@@ -60,7 +60,7 @@ func (b *builder) stream(d *draft, p weights.Plan, k *weights.Kernel, skip bool)
 		b.readsKernel()
 	}
 	d.reads(p, k, parts)
-	d.kernel.skip = skip
+	d.kernel.skip, d.kernel.filled = skip, skip && !k.Sparse
 }
 
 // streamParts is stream for a kernel that pack lays out.
@@ -87,7 +87,7 @@ func (d *draft) reads(p weights.Plan, k *weights.Kernel, parts weights.Parts) {
 // a table (recorded, in several output groups too: case conv_probe_k3_c128_n1024_s16_st2_g1_bias0_same, and cut: case
 // conv_probe_k3_c256_n256_s32_st2_g1_bias0_same; with a table it is dense, modelled).
 func skips(w *window, k *weights.Kernel) bool {
-	return k.Sparse || w.sx == 2 && w.sy == 2 && k.Table == nil
+	return k.Sparse || k.Rewritten() || w.sx == 2 && w.sy == 2 && k.Table == nil
 }
 
 func (b *builder) pack(p weights.Plan, k *weights.Kernel, small, skip bool) (weights.Parts, error) {

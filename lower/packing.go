@@ -151,6 +151,9 @@ func plainConv(t *target.Table, op *ir.Op) string {
 			return fmt.Sprintf("the dilation of %q is %d, and weights stream without one", name, d)
 		}
 	}
+	if g, err := geometry(op); err == nil && g.wide(t) {
+		return fmt.Sprintf("%q has a kernel of %d columns, of which no stored form but fp16 is known", name, g.kw)
+	}
 	if g, err := geometry(op); err == nil && paired(t, &g) && g.groups == int64(op.Arg(ir.ParamWeight).Type.Shape[0]) {
 		return fmt.Sprintf("%q computes two columns at a time, for which no order of indices is known", name)
 	}
@@ -201,7 +204,7 @@ func (b *builder) store(k *weights.Kernel, c *ir.Const) *weights.Kernel {
 // coefficients that are resident, or that stream.
 func (b *builder) kernelMemory(k *weights.Kernel, pixels int) int64 {
 	switch {
-	case k.Streams():
+	case k.Streams() && !b.t.RoundsByMemory:
 		return b.t.KernelStream / b.t.Cores
 	case pixels > b.t.StreamPixels:
 		return b.t.KernelBytes

@@ -51,8 +51,8 @@ var Planners = []Planner{
 		Why: "after dependences, which sets the shifts of tasks that overlap", run: quiet((*schedule).oldForm)},
 	{Name: "time", Doc: "the header's estimate of time", Why: "needs final patches and streams",
 		run: quiet((*schedule).times)},
-	{Name: "events", Doc: "which tasks are first and last", Why: "no other planner depends on it",
-		run: quiet((*schedule).ends)},
+	{Name: "events", Doc: "which tasks are first and last, and which have the kernel of their neighbour",
+		Why: "no other planner depends on it", run: quiet((*schedule).ends)},
 	{Name: "live-outs", Doc: "the parts of L2 that later tasks read, if the version of the descriptor has them",
 		Why: "needs final addresses in L2 and the last task", run: quiet((*schedule).liveOuts)},
 }
@@ -232,6 +232,18 @@ func (c *schedule) ends() {
 	if n := len(c.drafts); n > 0 {
 		c.drafts[0].first, c.drafts[n-1].last = true, true
 	}
+	for i := 1; c.t.KeepsKernel && i < len(c.drafts); i++ {
+		if a, b := c.drafts[i-1], c.drafts[i]; a.sameKernel(b) {
+			a.kernelStays, b.kernelStays = true, true
+		}
+	}
+}
+
+// sameKernel reports whether two tasks multiply with the same constant, of which a core's part stays in kernel memory.
+func (d *draft) sameKernel(o *draft) bool {
+	return d.does(td.NEMultiply) && o.does(td.NEMultiply) && d.kernel != nil && o.kernel != nil &&
+		d.kernel.parts != nil && o.kernel.parts != nil && *d.kernel.parts == *o.kernel.parts &&
+		int64(slices.Max(d.kernel.parts.Size[:])) <= d.t.KernelBytes
 }
 
 // scratchAlign separates buffers in scratch.

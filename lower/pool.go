@@ -48,7 +48,7 @@ func lowerPool(b *builder, op *ir.Op, x *view) error {
 	if err != nil {
 		return err
 	}
-	g := convGeometry{kh: 1, sy: 1}
+	g := convGeometry{kh: 1, sy: 1, ox: 1}
 	n := len(a.Kernel) - 1
 	g.kw, g.sx, g.padLft = a.Kernel[n], a.Strides[n], a.PadBefore[n]
 	if n == 1 {

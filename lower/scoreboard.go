@@ -36,6 +36,7 @@ var hazards = []hazard{
 	(*scoreboard).readsNeural,
 	(*scoreboard).readsPlanar,
 	(*scoreboard).readsKept,
+	(*scoreboard).readsOwn,
 	(*scoreboard).fetchesFirst,
 	(*scoreboard).fetchesAfterNeural,
 	(*scoreboard).fetchesAfterPlanar,
@@ -44,7 +45,7 @@ var hazards = []hazard{
 	(*scoreboard).writesOverPlanar,
 }
 
-const readHazards = 3
+const readHazards = 4
 
 // hazard returns what a task adds to the configurations of its sources and of its result.
 type hazard func(b *scoreboard, t *issued) (source, result int)
@@ -212,6 +213,16 @@ func (b *scoreboard) readsKept(t *issued) (source, result int) {
 	if other.draft.keeps && t.readsFrom(other.foot.fetch[0], other.at) ||
 		earlier != nil && earlier != other.draft && (earlier.ne != nil) == t.foot.planar {
 		return alias, 0
+	}
+	return 0, 0
+}
+
+// readsOwn is about what an earlier neural task has fetched and left in L2 for this neural one (tasks 1 and 2 of a
+// convolution with 1x9 taps on h18g).
+func (b *scoreboard) readsOwn(t *issued) (source, result int) {
+	d := t.draft
+	if d.t.WaitsForKept && !t.foot.planar && d.keptBy != nil && d.keptBy.ne != nil {
+		return aliasConvSrc, 0
 	}
 	return 0, 0
 }

@@ -45,6 +45,10 @@ func TestHazards(t *testing.T) {
 		kernel := &kernelUse{rows: &kernelRows{buf: scratchRows}}
 		return issued{inFlight: inFlight{draft: &draft{t: t, kernel: kernel, dst: inL2}, at: 1}, first: first}
 	}
+	readsOwn := func(t *target.Table) issued {
+		d := &draft{t: t, keptBy: product(fetcher).draft, dst: inL2}
+		return issued{inFlight: inFlight{draft: d, at: 1, foot: reader}, first: first}
+	}
 	stages := planar(leaver)
 	stages.draft.dst.buf = scratchRows
 	const aliasConv = aliasConvSrc | aliasConvRes
@@ -77,6 +81,8 @@ func TestHazards(t *testing.T) {
 		{"fetchesForPlanar", product(reader), none, fetches(second(planarFetcher)), aliasConvSrc, 0},
 		{"readsKernel", none, stages, multiplies(target.H14), 0, aliasPlanarRes},
 		{"readsKernel", none, stages, multiplies(target.H13), 0, 0},
+		{"readsOwn", kept(product(fetcher)), none, readsOwn(target.H18g), aliasConvSrc, 0},
+		{"readsOwn", kept(product(fetcher)), none, readsOwn(target.H14), 0, 0},
 		{"writesOverPlanar", none, planar(reader), second(writer), 0, aliasPlanarSrc},
 		{"writesOverPlanar", none, planar(reader), awaits(second(writer), aliasPlanarRes), 0, 0},
 	} {

@@ -56,7 +56,7 @@ func (b *builder) shift(x *view, m margin, whole bool) (*view, error) {
 	for m != (margin{}) {
 		var p margin
 		p.top, p.bottom = step(&m.top, &m.bottom, b.t.MaxKernelH)
-		p.left, p.right = step(&m.left, &m.right, b.t.MaxKernelW)
+		p.left, p.right = step(&m.left, &m.right, shiftColumns(b.t))
 		dims := []int64{1, x.dims[1], x.dims[2] + p.top + p.bottom, x.w() + p.left + p.right}
 		dst := b.padTarget(x, dims, whole && m == (margin{}))
 		if err := b.shiftTask(x, dst, p); err != nil {

@@ -1,16 +1,45 @@
 package lower
 
-import "github.com/zinc-compiler/zinc/lower/td"
+import (
+	"github.com/zinc-compiler/zinc/lower/td"
+	"github.com/zinc-compiler/zinc/target"
+)
 
 // times sets the header's estimate of time: that of the bytes which the tile and kernel DMA move, or the time of the
 // fetches, of a reduction's own work or of a sum of products where one of these takes longer.
 func (c *schedule) times() {
 	for i, d := range c.drafts {
-		work := max(d.moved()+d.groupWork(), d.fetched()*d.t.HeaderFetch, d.foldedWork(), d.patchWork())
-		cycles := max(d.multiplyCycles(), d.tableCycles(), c.pipelinedCycles(i))
-		time := max(work*3/c.t.HeaderBytes, cycles/cyclesPerMicrosecond)
-		d.time = min(time, 1<<16-1)
+		in, out, kernel := d.moved()
+		work := max(d.fetched()*d.t.HeaderFetch, d.foldedWork(), d.patchWork())
+		cycles, own := max(d.tableCycles(), c.pipelinedCycles(i)), int64(0)
+		if t := c.t; t.HeaderRead > 0 {
+			own = max(d.products()/t.HeaderProducts, transferTime(t, in, out, kernel))
+		} else {
+			work = max(work, in+out+kernel+d.groupWork())
+			cycles = max(cycles, d.multiplyCycles())
+		}
+		d.time = min(max(work*3/c.t.HeaderBytes, cycles/cyclesPerMicrosecond, own), 1<<16-1)
 	}
+}
+
+// transferTime is the time of transfers one after the other, each at its own rate (43 of 44 published estimates of
+// convolutions, with products).
+func transferTime(t *target.Table, in, out, kernel int64) int64 {
+	const parts = 1e6 // of a microsecond
+	return (in*parts/t.HeaderRead + out*parts/t.HeaderWrite + kernel*parts/t.HeaderKernel) / parts
+}
+
+// products is the number of products that the model's convolution has for the result of a task, whatever taps a rewrite
+// adds.
+func (d *draft) products() int64 {
+	if !d.does(td.NEMultiply) || d.kernel == nil {
+		return 0
+	}
+	out, terms := d.dst.ext, d.ne.terms
+	if terms == 0 {
+		terms = d.src[0].ext[axC] * d.window.kw * d.window.kh
+	}
+	return d.groups() * max(out[axD], 1) * out[axC] * max(out[axH], 1) * out[axW] * d.window.ox * terms
 }
 
 // multiplyCycles is the number of cycles that a core takes for a sum of products: one for two outputs, of each term of
@@ -56,24 +85,23 @@ func (c *schedule) pipelinedCycles(i int) int64 {
 	return d.groups() * max(in[axD], 1) * max(in[axH], 1) * max(in[axC], 1) * in[axW] / pipelinedElements
 }
 
-// moved is the number of bytes that the DMA of the task moves.
-func (d *draft) moved() int64 {
+// moved is the number of bytes that the DMA of the task moves: of sources, of its result, and of its kernel.
+func (d *draft) moved() (read, written, kernel int64) {
 	tensor := func(o *operand, w, h, depth, c int64) int64 {
 		inter := max(o.inter, 1)
 		c = (max(c, 1) + inter - 1) / inter
 		return max(depth, 1) * c * max(h, 1) * d.groups() * align(w*inter*o.buf.elemBytes(), 64)
 	}
-	bytes := int64(0)
 	in := d.src[0].ext
 	if d.rowAgain {
 		in[axH] = 1
 	}
 	if d.src[0].where == byDMA {
-		bytes += tensor(&d.src[0], in[axW], in[axH], in[axD], in[axC])
+		read += tensor(&d.src[0], in[axW], in[axH], in[axD], in[axC])
 	}
 	if d.fetchesSecond() {
 		in = d.secondExtents(in)
-		bytes += tensor(&d.src[1], in[axW], in[axH], in[axD], in[axC])
+		read += tensor(&d.src[1], in[axW], in[axH], in[axD], in[axC])
 	}
 	if d.dst.where == byDMA {
 		out := d.dst.ext
@@ -83,7 +111,10 @@ func (d *draft) moved() int64 {
 		if d.dst.swap { // bytes as stored: channels along the row
 			out[axW], out[axC] = out[axC], out[axW]
 		}
-		bytes += tensor(&d.dst, out[axW], out[axH], out[axD], out[axC])
+		if d.t.WideByPairs {
+			out[axW] *= d.window.ox
+		}
+		written = tensor(&d.dst, out[axW], out[axH], out[axD], out[axC])
 	}
 	if d.kernel != nil && d.does(td.NEMultiply) { // tables do not count (case binary_real_div_1x64x8x8)
 		blocks := int64(1) // of one group (recorded products of eight and of four pairs of matrices on h14)
@@ -93,11 +124,11 @@ func (d *draft) moved() int64 {
 		}
 		for _, l := range d.kernel.lanes(d.cores) {
 			if l.on {
-				bytes += l.size * blocks
+				kernel += l.size * blocks
 			}
 		}
 	}
-	return bytes
+	return read, written, kernel
 }
 
 // secondExtents returns the extents of source 2 as it is stored, of a task whose source 1 has the extents in and that

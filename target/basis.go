@@ -40,15 +40,16 @@ func (t *Table) Columns() (cs []Column) {
 
 // Sources of columns.
 const (
-	guideA    = "sbryngelson/ane-guide, appendix A: the vendor's own table of each target"
-	guide24   = "sbryngelson/ane-guide, chapters 24 and 35: the vendor's own table of each target"
-	guide3    = "sbryngelson/ane-guide, chapters 3 and 12"
-	study     = "751K/Apple-Neural-Engine-Microarchitecture-Study-M6, measured on an M4 and an M6"
-	studyHAL  = "751K/Apple-Neural-Engine-Microarchitecture-Study-M6, the vendor's own table of each target"
-	records   = "words that the vendor's compiler wrote (mil-hwx-compiler)"
-	zincs     = "what zinc does"
-	registers = "width of the register's field, docs/registers.md"
-	states    = "a published report, apple/coremltools issue 2631"
+	guideA     = "sbryngelson/ane-guide, appendix A: the vendor's own table of each target"
+	guide24    = "sbryngelson/ane-guide, chapters 24 and 35: the vendor's own table of each target"
+	guide3     = "sbryngelson/ane-guide, chapters 3 and 12"
+	study      = "751K/Apple-Neural-Engine-Microarchitecture-Study-M6, measured on an M4 and an M6"
+	studyHAL   = "751K/Apple-Neural-Engine-Microarchitecture-Study-M6, the vendor's own table of each target"
+	studyWords = "751K/Apple-Neural-Engine-Microarchitecture-Study-M6, words and lists of the vendor's compiler"
+	records    = "words that the vendor's compiler wrote (mil-hwx-compiler)"
+	zincs      = "what zinc does"
+	registers  = "width of the register's field, docs/registers.md"
+	states     = "a published report, apple/coremltools issue 2631"
 )
 
 // generations are the targets that have a column in published tables.
@@ -84,6 +85,11 @@ var basisRows = []basisRow{
 	{"LanesInPasses SmallRows", "h13 h14 h15 h16", Recorded, records},
 	{"FetchesBroadcast PadsWideRows PlainRow", "h13 h14 h15 h16 h17", Recorded, records},
 	{"FindsZeros SmallSources", "h13 h14 h15 h16 h17 h18", Recorded, records},
+	{"WideByPairs SkipsFilled RoundsByMemory KeepsKernel WaitsForKept", "h13", Recorded, records},
+	{"WideByPairs SkipsFilled RoundsByMemory KeepsKernel WaitsForKept", "h18g", Decoded, studyWords},
+	{"KeepsKernel", "h18g", Inferred, "one published task"},
+	{"HeaderRead HeaderWrite HeaderKernel HeaderProducts", "h13", Recorded, records},
+	{"HeaderRead HeaderWrite HeaderKernel HeaderProducts", "h18g", Decoded, studyWords},
 	{"ConstantSegments", "h13 h14 h15 h16 h17 h18", Recorded, records},
 	{"StreamForms NoCode", generations, Decoded, guide24},
 	{"Palettes", generations, Decoded, studyHAL},

@@ -63,6 +63,12 @@ type Table struct {
 	FindsZeros       bool `doc:"products mark kernels whose zeros the engine looks for"`
 	SmallSources     bool `doc:"a product of at most as many rows as a small image has reads them as a small source"`
 	PlainRow         bool `doc:"a pass that exchanges channels and columns works on a single row as it is"`
+	// The published words of the M6's convolutions show these.
+	WideByPairs    bool `doc:"a kernel wider than one in small mode computes two columns, each with its own copy"`
+	SkipsFilled    bool `doc:"a dilated kernel is stored without the zeros between its taps"`
+	RoundsByMemory bool `doc:"cores compute as many channels of a convolution at a time as kernel memory holds"`
+	KeepsKernel    bool `doc:"a kernel that the task before or after reads too is not marked"`
+	WaitsForKept   bool `doc:"a neural task waits for what an earlier one has fetched and left in L2"`
 	// Lowers are the rules of package lower whose tasks are recorded, where no others are lowered.
 	Lowers []string `doc:"families of operations that are recorded and lowered; all if empty"`
 
@@ -73,6 +79,12 @@ type Table struct {
 	// HeaderBytes is the rate at which the vendor's compiler times the bytes of a task; it is no rate of the hardware.
 	HeaderBytes int64 `doc:"bytes in 3 us of the estimate in a task's header"`
 	HeaderFetch int64 `doc:"bytes as which one fetch of a patch counts in it"`
+	// HeaderRead and those after it are the rates where each kind of transfer has its own, and products have one. They
+	// are 0 where HeaderBytes is the rate of all transfers.
+	HeaderRead     int64 `doc:"bytes of sources in 1 us of the estimate"`
+	HeaderWrite    int64 `doc:"bytes of results in 1 us of the estimate"`
+	HeaderKernel   int64 `doc:"bytes of kernels in 1 us of the estimate"`
+	HeaderProducts int64 `doc:"products of a convolution in 1 us of the estimate"`
 
 	Arithmetic  string   `doc:"numerics mode of the engine"` // as zinc run --numerics names it
 	CostOf      string   `doc:"chip whose published times the estimates are fitted to"`
@@ -127,7 +139,7 @@ func (t *Table) Forms() string {
 	if t.FormsOf == "" || err != nil {
 		return t.Recorded()
 	}
-	return fmt.Sprintf("%s (inferred from %s)", of.Recorded(), of.Name)
+	return fmt.Sprintf("%s, and (inferred from %s) %s", t.Recorded(), of.Name, of.Recorded())
 }
 
 // Whole reports whether zinc writes programs of every family of operations for the target.
@@ -140,6 +152,8 @@ func (t *Table) Borrowing() *Table {
 	b.TD, b.Lowers, b.MaxSurfaces = Default.TD, Default.Lowers, Default.MaxSurfaces
 	b.FetchesBroadcast, b.PadsWideRows, b.PlainRow = Default.FetchesBroadcast, Default.PadsWideRows, Default.PlainRow
 	b.FindsZeros, b.SmallSources = Default.FindsZeros, Default.SmallSources
+	b.WideByPairs, b.SkipsFilled, b.RoundsByMemory = false, false, false
+	b.KeepsKernel, b.WaitsForKept = false, false
 	return &b
 }
 

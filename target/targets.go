@@ -107,6 +107,9 @@ var (
 		t.MaxSurfaces = 26 // the register of kernels is one before the ports'
 		t.StreamForms = append([]string{"multi-palette4", "multi-palette8"}, H18.StreamForms...)
 		t.Palettes = 16
+		t.Lowers = append([]string{"convolution"}, H18.Lowers...)
+		t.WideByPairs, t.SkipsFilled, t.RoundsByMemory, t.KeepsKernel, t.WaitsForKept = true, true, true, true, true
+		t.HeaderRead, t.HeaderWrite, t.HeaderKernel, t.HeaderProducts = 116000, 83700, 167400, 4096*2508
 		t.Programs, t.Kinds, t.FormsOf = 2, "convolutions", "h18"
 	})
 	// H19 has the container subtype and the blocks of h18g, but one header field and the last word of its streams are

@@ -31,7 +31,7 @@ var kinds = sync.OnceValue(func() map[int]map[string][]string {
 })
 
 // Versions are the versions of task descriptors that have a table.
-var Versions = []int{7, 11, 8, 17, 19, 20}
+var Versions = []int{7, 11, 8, 17, 19, 20, 24}
 
 // File returns the name of a version's table, in the folder of this package.
 func File(version int) string { return fmt.Sprintf("attested%d.txt", version) }

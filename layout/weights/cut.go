@@ -48,11 +48,7 @@ func Cut(out, red int, bias bool, pixels int) ([]Slice, error) {
 	if per > 1 {
 		per &^= 1
 	}
-	var ss []Slice
-	for first := 0; first < out; first += MaxCores * per {
-		ss = append(ss, Slice{first, min(MaxCores*per, out-first)})
-	}
-	return ss, nil
+	return slicesOf(out, per), nil
 }
 
 // CutSkipping is Cut for a dense stride 2 kernel in the zero-skipping form, whose masks take kernel memory too: slices
@@ -72,11 +68,7 @@ func CutSkipping(k *Kernel, pixels int) ([]Slice, error) {
 	for n := 2; (n-2)*MaxCores < k.Out && k.skippingBytes(n) <= ResidentBytes; n += 2 {
 		per = n
 	}
-	var ss []Slice
-	for first := 0; first < k.Out; first += MaxCores * per {
-		ss = append(ss, Slice{first, min(MaxCores*per, k.Out-first)})
-	}
-	return ss, nil
+	return slicesOf(k.Out, per), nil
 }
 
 // skippingBytes is the largest size of the zero-skipping form of a number of outputs of one core.

@@ -199,7 +199,7 @@ func (p *Plan) PairedLayout(k *Kernel) []Repeat {
 func (p *Plan) BodiesLayout(k *Kernel, data []byte, sizes [MaxCores]int, masks bool) []Repeat {
 	bias := 0
 	if k.Bias != nil {
-		bias = 2
+		bias = 2 * k.columns()
 	}
 	var l layout
 	for c, size := range sizes {

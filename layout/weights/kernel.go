@@ -36,6 +36,11 @@ type Kernel struct {
 	Book Palette
 	// Sparse says that the kernel is stored without its zeros; its stride is 1.
 	Sparse bool
+	// Taps is the number of taps of a window that a rewrite filled with zeros, as it does for a dilation; 0 for all.
+	Taps int
+	// Columns is the number of neighbouring columns of one output that a task computes at a time, each with a kernel of
+	// its own: 0 and 1 for one, 2 for a kernel and the same one shifted by a column, stored without zeros.
+	Columns int
 	// Scales contains one fp16 per output of a kernel that is stored as signed bytes, whose products with the scale of
 	// their output, rounded, are its values; or it is nil.
 	Scales []uint16
@@ -54,6 +59,16 @@ func ShiftKernel(channels, kh, kw, y, x int) *Kernel {
 	return k
 }
 
+// columns is the number of kernels of one output.
+func (k *Kernel) columns() int { return max(k.Columns, 1) }
+
+// Rewritten reports whether the kernel that a task reads has zeros which the model's has not.
+func (k *Kernel) Rewritten() bool { return k.Taps > 0 || k.Columns > 1 }
+
+// PairWidth is the number of taps along the width of each of the two kernels that compute two columns at a time: those
+// of the kernel and one more, made even (the published words of kernels of 9 to 15 taps).
+func PairWidth(kw int) int { return (kw + 2) &^ 1 }
+
 // Red is the length of one output's reduction: In/Groups*KH*KW.
 func (k *Kernel) Red() int { return k.In / k.Groups * k.KH * k.KW }
 
@@ -68,6 +83,8 @@ func (k *Kernel) PlaneBytes(outputs int) int {
 		n = 2*outputs + outputs*k.Red()
 	case k.Sparse:
 		n = k.bodyBytes(outputs, k.KH*k.KW, skipSlotsSmall)
+	case k.Rewritten():
+		n = k.RewrittenBytes(outputs)
 	}
 	if k.Bias != nil {
 		n += 2 * outputs

@@ -114,11 +114,7 @@ func CutStreamed(k *Kernel, limit int64) ([]Slice, error) {
 		return nil, fmt.Errorf("weights: one output takes %d compressed bytes, more than the %d that one core "+
 			"streams for a task; split the reduction", part(1), most)
 	}
-	var ss []Slice
-	for first := 0; first < k.Out; first += MaxCores * per {
-		ss = append(ss, Slice{first, min(MaxCores*per, k.Out-first)})
-	}
-	return ss, nil
+	return slicesOf(k.Out, per), nil
 }
 
 // compressedChannels fills d with every step-th channel: its scale, its bias and the indices or bytes of its taps.

@@ -30,14 +30,22 @@ const maxSkipBody = 1<<24 - 1
 // over the whole body; zeros of either sign are left out. With WideMasks sixteen slots make one mask (recorded on h14).
 // Bodies are padded to Granule per core (dense, depthwise) or per conv group (grouped).
 //
+// A kernel that computes two columns at a time has two lanes for each output: the first is the kernel, the second the
+// same one shifted by a tap, both PairWidth wide. The stride along the width is 2, and each lane has a bias. The sizes
+// of its parts are published, the order of lanes and phases is modelled. A kernel with zeros of a dilation has one
+// phase, as a sparse one.
+//
 // Recorded with one output channel group only; several follow one another inside the part (modelled), as does a fused
 // table ahead of them.
 func (p *Plan) PackSkipping(k *Kernel, smallOutput bool) ([]byte, [MaxCores]int, error) {
-	step := 2
-	if k.Sparse {
-		step = 1
+	f := &body{sy: 2, sx: 2, slots: skipSlots(smallOutput), word: p.maskBytes()}
+	switch {
+	case k.Columns > 1:
+		f.sy = 1
+	case k.Sparse || k.Taps > 0:
+		f.sy, f.sx = 1, 1
 	}
-	return p.packBodies(k, &body{sy: step, sx: step, slots: skipSlots(smallOutput), word: p.maskBytes()}, nil)
+	return p.packBodies(k, f, nil)
 }
 
 // PackMasks packs a stride 1 kernel of zeros and one other value v: the zero-skipping form with a codebook of one-bit
@@ -141,11 +149,18 @@ func (p *Plan) maskBytes() int {
 
 // append appends the body of outputs first to first+lanes.
 func (f *body) append(b []byte, k *Kernel, first, lanes int) ([]byte, error) {
+	cols, kw := k.columns(), k.KW
+	if cols > 1 {
+		kw = PairWidth(kw)
+	}
 	if k.Bias != nil {
 		for _, v := range k.Bias[first : first+lanes] {
-			b = binary.LittleEndian.AppendUint16(b, v)
+			for range cols {
+				b = binary.LittleEndian.AppendUint16(b, v)
+			}
 		}
 	}
+	lanes *= cols
 	head := len(b)
 	b = append(b, 0, 0, 0)
 	taps := k.KH * k.KW
@@ -157,14 +172,14 @@ func (f *body) append(b []byte, k *Kernel, first, lanes int) ([]byte, error) {
 	for ci := range k.In / k.Groups {
 		for phase := range f.sy * f.sx {
 			for y := phase / f.sx; y < f.sy*((k.KH+f.sy-1)/f.sy); y += f.sy {
-				for x := phase % f.sx; x < f.sx*((k.KW+f.sx-1)/f.sx); x += f.sx {
+				for x := phase % f.sx; x < f.sx*((kw+f.sx-1)/f.sx); x += f.sx {
 					for l := range max(lanes, f.slots) {
 						if bit == 8*f.word {
 							mask, bit = len(b), 0
 							b = append(b, make([]byte, f.word)...)
 						}
-						if l < lanes && y < k.KH && x < k.KW {
-							at := 2 * ((first+l)*row + ci*input + y*k.KW + x)
+						if at := x - l%cols; l < lanes && y < k.KH && at >= 0 && at < k.KW {
+							at = 2 * ((first+l/cols)*row + ci*input + y*k.KW + at)
 							if v := binary.LittleEndian.Uint16(k.W[at:]); v&0x7fff != 0 {
 								b[mask+bit/8] |= 1 << (bit % 8)
 								if !f.masks {
@@ -181,7 +196,7 @@ func (f *body) append(b []byte, k *Kernel, first, lanes int) ([]byte, error) {
 	n := len(b) - head - 3
 	if n > maxSkipBody {
 		return nil, fmt.Errorf("weights: zero-skipping body of outputs %d..%d is %d bytes, want at most %d; pack "+
-			"it dense or cut the kernel", first, first+lanes, n, maxSkipBody)
+			"it dense or cut the kernel", first, first+lanes/cols, n, maxSkipBody)
 	}
 	b[head], b[head+1], b[head+2] = byte(n), byte(n>>8), byte(n>>16)
 	return b, nil

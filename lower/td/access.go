@@ -194,16 +194,23 @@ func (t *Task) InExtents() Extents {
 
 // OutExtents returns the extents of the task's result. They are the values of the output registers with two exceptions.
 // A reduction without a window reduces each channel to one value, though the registers repeat the input's extents.
-// Where a channelwise kernel computes Ox columns at a time, Wout counts groups of columns.
+// Where a channelwise kernel, or two kernels without their zeros, compute Ox columns at a time, Wout counts groups of
+// columns.
 func (t *Task) OutExtents() Extents {
 	out := Extents{t.Extent(NumGroups), t.Extent(Dout), t.Extent(Cout), t.Extent(Hout), t.Extent(Wout)}
 	switch {
-	case t.Multiplies() && t.On(UnicastEn):
+	case t.Multiplies() && (t.On(UnicastEn) || t.PairsOfKernels()):
 		out[AxisColumn] *= t.Extent(Ox)
 	case t.Planar().Reduces() && !t.Window():
 		out[AxisDepth], out[AxisRow], out[AxisColumn] = 1, 1, 1
 	}
 	return out
+}
+
+// PairsOfKernels reports whether the task computes two columns of each output at a time with two kernels, which are
+// stored without their zeros.
+func (t *Task) PairsOfKernels() bool {
+	return t.Multiplies() && t.Extent(Ox) == 2 && t.Extent(Sx) == 2 && t.On(SparseFmt)
 }
 
 func (s *Stream) access(t *Task, ext Extents, swapped, dram bool) Access {

@@ -80,6 +80,8 @@ func TestOutExtents(t *testing.T) {
 		{"convolution", func(*Task) {}, regs},
 		{"columns at a time", func(x *Task) { x.SetBool(UnicastEn, true).Set(Ox, 2) }, Extents{1, 1, 128, 16, 32}},
 		{"columns at a time of a product", func(x *Task) { x.Set(Ox, 2) }, regs},
+		{"columns at a time of two kernels", func(x *Task) { x.Set(Ox, 2).Set(Sx, 2).SetBool(SparseFmt, true) },
+			Extents{1, 1, 128, 16, 32}},
 		{"reduction", func(x *Task) { x.Set(PlanarType, int(PlanarReduce)).Set(Kw, 1).Set(Kh, 1) },
 			Extents{1, 1, 128, 1, 1}},
 		{"pooling", func(x *Task) { x.Set(PlanarType, int(PlanarReduce)).Set(Kw, 1).Set(Sx, 2) }, regs},

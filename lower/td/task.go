@@ -6,7 +6,7 @@ import (
 )
 
 // numFields is the number of rows of the field table.
-const numFields = 628
+const numFields = 630
 
 // Task is one task: the value of every field. A field whose register is not written keeps its reset value, taken to be
 // zero.

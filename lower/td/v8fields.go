@@ -25,7 +25,9 @@ var (
 	FewRows     = regLate("NE.SmallSource", Named, "set for a product of at most eight rows")
 
 	// DoubleRate is of version 24.
-	DoubleRate = regLate("TileDMASrc.SrcDoubleRate", Named, "set in one recorded task")
+	DoubleRate   = regLate("TileDMASrc.SrcDoubleRate", Named, "set in one recorded task, with L2.SrcDoubleRate")
+	L2DoubleRate = regLate("L2.SrcDoubleRate", Named, "as TileDMASrc.SrcDoubleRate")
+	Winograd     = regLate("Common.Winograd", Named, "the convolution is by Winograd's method")
 )
 
 // cacheWords are the words of Cache: registers 0x5900, 0x5904, 0x5908, 0x5918, 0x5928 and 0x592c.
@@ -200,7 +202,8 @@ func (f *lateForm) placeApart(out map[Field]Place) {
 	out[Kw], out[Kh], out[OCGSize] = at11(f.Common, 10, 0, 6), at11(f.Common, 10, 6, 6), at11(f.Common, 16, 0, 3)
 	out[BinaryPoint] = at11(f.NE, f.secondNE(), 8, 6)
 	if f.wider {
-		out[DoubleRate] = at11(f.Source, 0, 31, 1)
+		out[DoubleRate], out[L2DoubleRate] = at11(f.Source, 0, 31, 1), at11(f.L2, 1, 31, 1)
+		out[SrcCfgRest], out[Winograd] = at11(f.L2, 1, 4, 27), at11(f.Common, 15, 27, 1)
 	}
 	if f.network > 0 {
 		out[DetectZeros], out[FewRows] = at11(f.NE, 0, 28, 1), at11(f.NE, f.secondNE(), 27, 1)

@@ -150,7 +150,7 @@ func (j *targetJSON) writes() string {
 	case j.Whole:
 		return "programs"
 	case j.FormsOf != "":
-		return "forms of " + j.FormsOf + " (inferred)"
+		return "recorded forms, " + j.FormsOf + "'s (inferred)"
 	case j.Writes:
 		return "recorded forms"
 	}

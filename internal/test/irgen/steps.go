@@ -123,6 +123,12 @@ var steps = []step{
 		}
 		return m.conv(x, kernel{least: 1, most: 3, groups: x.Type.Shape[1], strides: 2})
 	}},
+	{"conv wide", produces | exact, func(m *maker, x *ir.Value) []*ir.Value {
+		if x.Type.Rank() < 3 {
+			return nil
+		}
+		return m.conv(x, kernel{least: 1, most: 2, columns: 9, groups: pick(m.choices, 1, 1, x.Type.Shape[1])})
+	}},
 	{"linear", produces | exact, func(m *maker, x *ir.Value) []*ir.Value {
 		k, n := x.Type.Shape[x.Type.Rank()-1], m.dim()
 		args := []any{"x", x, "weight", m.weightsOf(k, n, k)}
@@ -560,6 +566,7 @@ type kernel struct {
 	least, most        int
 	strides, dilations int
 	groups             int64
+	columns            int // the least number of columns of a kernel wider than least and most allow, 0 for none
 }
 
 // spatial reports whether x is images. Only programs of the registry have a third axis.
@@ -581,8 +588,11 @@ func (m *maker) conv(x *ir.Value, k kernel) []*ir.Value {
 	w := []int64{out, s[1] / k.groups}
 	terms := s[1] / k.groups
 	var strides, dilations, pad []int
-	for range len(s) - 2 {
+	for i := range len(s) - 2 {
 		size := int64(k.least + m.n(k.most-k.least+1))
+		if k.columns > 0 && i == len(s)-3 {
+			size = int64(k.columns + m.n(7))
+		}
 		w, terms = append(w, size), terms*size
 		strides, dilations = append(strides, 1+m.n(k.strides)), append(dilations, 1+m.n(k.dilations))
 		pad = append(pad, m.n(4), m.n(4))

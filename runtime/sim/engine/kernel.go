@@ -12,7 +12,7 @@ import (
 type kernel[T any] struct {
 	lut  *lut
 	bias []T // one per group and output channel; nil without biases
-	w    []T // [group][output][red], red over (ci, ky, kx); depthwise [channel][ky, kx]
+	w    []T // [group][output][red], red over (ci, ky, kx); depthwise [channel][ky, kx]; an output may have several
 }
 
 // biasOf returns the bias of an output, zero without biases.
@@ -266,7 +266,7 @@ func (r *reader[T, R]) planes(total int64) error {
 		limit = total * 8 / int64(r.bits)
 	}
 	n := int64(1)
-	for _, f := range []int{g.out[axG], g.out[axC], g.red} {
+	for _, f := range []int{g.out[axG], g.out[axC], g.kernels, g.red} {
 		if n *= int64(f); n > limit {
 			return bad("%d groups of %d outputs with %d weights each do not fit in %d bytes of coefficients",
 				g.out[axG], g.out[axC], g.red, total)
@@ -277,7 +277,7 @@ func (r *reader[T, R]) planes(total int64) error {
 		clear(r.out.w) // such bodies store only what is not zero
 	}
 	if r.bias {
-		r.out.bias = r.x.numbers(g.out[axG] * g.out[axC])
+		r.out.bias = r.x.numbers(g.out[axG] * g.out[axC] * g.kernels)
 	}
 	if g.unicast {
 		return r.depthwise()
@@ -300,13 +300,14 @@ func (r *reader[T, R]) group(j int) error {
 	if r.perBlock > 0 {
 		return r.pieces(j)
 	}
+	most := max(1, r.cap/g.kernels)
 	for start, first := 0, true; start < g.out[axC]; first = false {
 		rem := g.out[axC] - start
 		per := rem / n
 		lanes := 1
 		switch {
-		case per >= r.cap:
-			lanes = r.cap
+		case per >= most:
+			lanes = most
 		case first && per > 0 && rem%n == 0:
 			lanes = per
 		default:
@@ -320,7 +321,7 @@ func (r *reader[T, R]) group(j int) error {
 			if err != nil {
 				return err
 			}
-			if err := r.plane(p, j*g.out[axC]+start+c*lanes, lanes); err != nil {
+			if err := r.plane(p, (j*g.out[axC]+start+c*lanes)*g.kernels, lanes*g.kernels); err != nil {
 				return err
 			}
 		}
@@ -493,7 +494,7 @@ func (r *reader[T, R]) depthwise() error {
 		if err != nil {
 			return err
 		}
-		if err := r.biases(p, ch, 1); err != nil {
+		if err := r.biases(p, ch*r.g.kernels, r.g.kernels); err != nil {
 			return err
 		}
 		switch {
@@ -506,7 +507,7 @@ func (r *reader[T, R]) depthwise() error {
 				}
 			}
 		case r.skip:
-			err = r.skipping(p, ch, 1, 1)
+			err = r.skipping(p, ch*r.g.kernels, r.g.kernels, 1)
 		case r.bits > 0:
 			err = r.indexed(p, ch, 1)
 		case r.g.paired:

@@ -85,10 +85,45 @@ func (x *exec[T, R]) reduced(p poster[T, R], g *geometry, k *kernel[T], src *til
 	switch {
 	case g.op != opKernel:
 		return x.channels(p, g, v, out)
-	case g.unicast:
+	case g.kernels > 1:
+		return x.columnByColumn(p, g, k, v, out)
+	}
+	return x.multiplied(p, g, k, v, out)
+}
+
+func (x *exec[T, R]) multiplied(p poster[T, R], g *geometry, k *kernel[T], v []T, out []R) error {
+	if g.unicast {
 		return x.depthwise(p, g, k, v, out)
 	}
 	return x.convolve(p, g, k, v, out)
+}
+
+// columnByColumn computes the columns that have a kernel of their own, one after the other.
+func (x *exec[T, R]) columnByColumn(p poster[T, R], g *geometry, k *kernel[T], v []T, out []R) error {
+	n := g.kernels
+	one := *g
+	one.kernels, one.out[axW] = 1, g.out[axW]/n
+	outputs := g.out[axG] * g.out[axC]
+	own := kernel[T]{lut: k.lut, w: make([]T, outputs*g.red)}
+	if k.bias != nil {
+		own.bias = make([]T, outputs)
+	}
+	sums := make([]R, len(out)/n)
+	for column := range n {
+		for o := range outputs {
+			copy(own.w[o*g.red:][:g.red], k.w[(o*n+column)*g.red:])
+			if k.bias != nil {
+				own.bias[o] = k.bias[o*n+column]
+			}
+		}
+		if err := x.multiplied(p, &one, &own, v, sums); err != nil {
+			return err
+		}
+		for i, s := range sums {
+			out[i*n+column] = s
+		}
+	}
+	return nil
 }
 
 // geometry is the shape of a neural-engine task.
@@ -97,6 +132,7 @@ type geometry struct {
 	kw, kh, sx, sy, px, py int
 	unicast                bool
 	paired                 bool // two columns at a time
+	kernels                int  // of an output, one for each of the columns that are computed at a time
 	op                     uint32
 	span                   int // input channels of one result channel in a channel sum or maximum
 	red                    int // input elements that contribute to one result element
@@ -106,10 +142,15 @@ type geometry struct {
 func (g *geometry) read(t *td.Task, in, out shape) error {
 	*g = geometry{
 		in: in, out: out, kw: ext(t, td.Kw), kh: ext(t, td.Kh), sx: ext(t, td.Sx), sy: ext(t, td.Sy),
-		px: t.Int(td.Px), py: t.Int(td.Py), unicast: t.On(td.UnicastEn), op: t.Get(td.NEOp), red: 1,
+		px: t.Int(td.Px), py: t.Int(td.Py), unicast: t.On(td.UnicastEn), op: t.Get(td.NEOp), red: 1, kernels: 1,
 	}
 	if g.op == opKernel {
 		g.red = g.kw * g.kh
+		if t.Get(td.Ox) == 2 && t.On(td.SparseFmt) && g.sx == 2 {
+			// Wout counts pairs of columns.
+			g.kernels = 2
+			g.out[axW] *= 2
+		}
 		if !g.unicast {
 			g.red *= in[axC]
 			return nil
@@ -127,7 +168,7 @@ func (g *geometry) read(t *td.Task, in, out shape) error {
 		case t.Get(td.Oy) > 1 || t.Get(td.Ox) > 2:
 			return bad("Common.Ox = %d, Common.Oy = %d: the coefficient order of so many pixels at a time is "+
 				"not known", t.Get(td.Ox), t.Get(td.Oy))
-		case t.Get(td.Ox) == 2:
+		case t.Get(td.Ox) == 2 && g.kernels == 1:
 			if g.sx != 2 || g.kh != 1 || g.kw%2 == 0 || t.On(td.SparseFmt) {
 				return bad("Common.Ox = 2 with Sx = %d, kernel %dx%d: pairs of columns are known at a step of "+
 					"2 with one row of an odd number of taps, all stored", g.sx, g.kw, g.kh)
