@@ -196,6 +196,7 @@ type assessment struct {
 type assessments struct {
 	target *target.Table
 	kinds  map[string]string // one string for each
+	kind   []byte            // of the last task
 	known  map[assessment]*assessment
 }
 
@@ -208,10 +209,10 @@ func newAssessments(tab *target.Table) *assessments {
 
 // of assesses task i of n of a procedure.
 func (k *assessments) of(t *td.Task, i, n int) *assessment {
-	kind := attest.Kind(t, i, n)
-	if same, ok := k.kinds[kind]; ok {
-		kind = same
-	} else {
+	k.kind = attest.AppendKind(k.kind[:0], t, i, n)
+	kind, ok := k.kinds[string(k.kind)]
+	if !ok {
+		kind = string(k.kind)
 		k.kinds[kind] = kind
 	}
 	a := assessment{cost.Estimate(t, k.target), kind}

@@ -17,8 +17,8 @@ func (g *convGeometry) wide(t *target.Table) bool {
 	return t.WideByPairs && g.kw > int64(t.SmallKernelW)
 }
 
-// pairs returns the convolution with two columns at a time (published words of kernels of 9 to 15 columns on h18g): Wout
-// counts pairs, the stride is two columns, and each column has a kernel of its own.
+// pairs returns the convolution with two columns at a time (published words of kernels of 9 to 15 columns on h18g):
+// Wout counts pairs, the stride is two columns, and each column has a kernel of its own.
 func (g *convGeometry) pairs() convGeometry {
 	v := *g
 	v.kw, v.sx, v.ox, v.wout = int64(weights.PairWidth(int(g.kw))), pairColumns, pairColumns, (g.wout+1)/pairColumns
@@ -55,8 +55,8 @@ func unrecordedWidth(op *ir.Op, t *target.Table, g *convGeometry) error {
 	case g.kw > int64(t.MaxRowKernel):
 		return unrecorded(op.Def.Operation, fmt.Sprintf(" of more than %d columns of taps", t.MaxRowKernel), t)
 	case g.sx > 1:
-		return unrecorded(op.Def.Operation, fmt.Sprintf(" of more than %d columns of taps with a stride along the width",
-			t.SmallKernelW), t)
+		return unrecorded(op.Def.Operation,
+			fmt.Sprintf(" of more than %d columns of taps with a stride along the width", t.SmallKernelW), t)
 	}
 	return nil
 }

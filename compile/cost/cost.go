@@ -107,7 +107,8 @@ func Estimate(t *td.Task, tab *target.Table) Task {
 		return Task{Bound: L2} // nothing moves
 	}
 	e := Task{MACs: macs(t), Kernel: Stream{Bytes: kernelBytes(t)}, Bound: Products}
-	for _, a := range td.Accesses(t) {
+	var all [len(td.Streams)]td.Access // not a slice for each task
+	for _, a := range td.AppendAccesses(all[:0], t) {
 		l, _ := a.OnChip(t)
 		e.TileBytes += tileBytes(&a)
 		e.L2Bytes += l2Bytes(&a, &l)

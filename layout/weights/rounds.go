@@ -48,8 +48,8 @@ func (k *Kernel) maskBits() int {
 	return k.Red()
 }
 
-// RoundSize returns the field OCGSize for rounds as large as kernel memory holds, which it is filled with once. winograd
-// says that the task computes by that method.
+// RoundSize returns the field OCGSize for rounds as large as kernel memory holds, which it is filled with once. The
+// argument says whether the task computes by Winograd's method.
 func (k *Kernel) RoundSize(winograd bool) int {
 	switch {
 	case winograd && k.In/k.Groups <= winogradChannels:
@@ -63,8 +63,8 @@ func (k *Kernel) RoundSize(winograd bool) int {
 // CutResident divides the outputs of a kernel into tasks: as many outputs on each core as kernel memory holds, in the
 // form in which they are stored; an even number of those that are stored whole. Of a rewritten kernel it counts masks
 // for the next power of two of lanes (published: 96 outputs with 1x9 taps, 80 with 1x11, 48 with 1x15, and 80 of 512
-// channels with 3x3 dilated taps, of which kernel memory would hold 96). With at most WorkUnitPixels pixels there is one
-// task, and the kernel streams.
+// channels with 3x3 dilated taps, of which kernel memory would hold 96). With at most WorkUnitPixels pixels there is
+// one task, and the kernel streams.
 func CutResident(k *Kernel, pixels int) ([]Slice, error) {
 	if err := checkOutputs(k.Out); err != nil {
 		return nil, err
