@@ -243,7 +243,9 @@ func (c *schedule) signals() {
 		if d.ne != nil && d.dst.where == byDMA {
 			d.deps.nextWaits = next != nil && next.fetches() && next.deps.sourceConfig&aliasConvRes != 0
 		}
-		kernel := d.does(td.NEMultiply) && d.dst.inter > 1 // of a later product (case chain_block_d512_s128_proj1)
+		// Of a later product: what a product computes (case chain_block_d512_s128_proj1), and what a planar task lays
+		// out if the next task fetches nothing (case chain_block_d512_s128_proj0).
+		kernel := d.dst.inter > 1 && (d.does(td.NEMultiply) || i+1 < len(c.drafts) && c.drafts[i+1].readsOnChip())
 		d.deps.noneWaits = writesScratch(d) && (kernel || !waits[d.dst.buf])
 		for u := range d.uses(i) {
 			inTurn := u.role == source1 && d.ne != nil && d.deps.sourceConfig&aliasAll == 0
@@ -254,6 +256,9 @@ func (c *schedule) signals() {
 		}
 	}
 }
+
+// readsOnChip reports whether a task fetches neither a source nor a live kernel.
+func (d *draft) readsOnChip() bool { return !d.fetches() && (d.kernel == nil || d.kernel.rows == nil) }
 
 // tilePipelined sets the tiling of two tasks of two engines that overlap. The neural task folds as many rows into a
 // unit as its columns leave space for, even if it has fewer rows, and the patch of a planar task beside it has the same

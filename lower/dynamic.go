@@ -133,7 +133,7 @@ func (b *builder) dynamicMatMul(x, y, dst *view, tx, ty, input bool, e *epilogue
 	if ty {
 		n = y.dims[0]
 	}
-	if b.kernels[x.buf].buf == nil {
+	if x.buf.space != scratch {
 		defer b.categorise(len(b.drafts), n)
 	}
 	if tx {
@@ -197,7 +197,7 @@ func (b *builder) dynamicMatMul(x, y, dst *view, tx, ty, input bool, e *epilogue
 // categoryFull is the category of the neural tasks of a dynamic matmul that keeps the engine busy: at least one work
 // unit of columns, eight outputs on each core and sums of fullSum elements (products of 256 rows with 128 by 256 and
 // 256 by 128 elements have it; 256 by 64, and 128 rows with 64 by 128, do not; public records). A product whose kernel
-// the tasks before it have written has none (case chain_block_d512_s128_proj1).
+// is a result of tasks before it has none (case chain_block_d512_s128_proj1, case chain_block_d512_s128_proj0).
 const (
 	categoryFull = 7
 	fullSum      = 128

@@ -18,6 +18,8 @@ type inFlight struct {
 	read   bool // a task of the other engine has read its result
 	apart  bool // so has one that does not overlap it
 	waited bool // a neural task has waited for the neural one before it; one that fetches has waited for the planar one
+
+	hidden *draft // the planar task before, whose result is unread, if this one leaves L2
 }
 
 // issued is a task as the scoreboard orders it.
@@ -81,7 +83,11 @@ func (b *scoreboard) issue(i int, d *draft) (overlaps bool) {
 	if t.foot.planar {
 		d.deps.planarBefore = b.amongPlanar(i-1) && !b.namesBetween(i-1)
 		b.neural.read = b.neural.read || b.neural.draft != nil && t.foot.readsResult(&b.neural.foot)
-		b.planar = t.inFlight
+		last := t.inFlight
+		if p := &b.planar; p.draft != nil && !p.read && t.draft.dst.where == byDMA {
+			last.hidden = p.draft
+		}
+		b.planar = last
 		return t.overlaps
 	}
 	if p := &b.planar; p.draft != nil {
@@ -191,7 +197,9 @@ func (b *scoreboard) readsPlanar(t *issued) (source, result int) {
 		// A wait for a neural result that was computed from it is enough (case env_chain_softmax_h1_s64).
 		waited = p.apart || p.read && b.neural.at > p.at && t.source&aliasConvRes != 0
 	}
-	if p.draft != nil && !waited && t.readsFrom(p.foot.give, p.at) {
+	// Of what came before a planar task that leaves nothing in L2: case chain_block_d512_s128_proj0.
+	hidden := p.hidden != nil && !t.foot.planar && t.first.buf == p.hidden.dst.buf
+	if p.draft != nil && !waited && (hidden || t.readsFrom(p.foot.give, p.at)) {
 		return aliasPlanarRes, 0
 	}
 	return 0, 0
@@ -294,10 +302,10 @@ func (b *scoreboard) readsKernel(t *issued) (source, result int) {
 // (case norm_softmax_a3_1x128x1x1).
 func (b *scoreboard) writesOverPlanar(t *issued) (source, result int) {
 	p := &b.planar
-	if t.fetches || t.foot.planar || t.overlaps || p.draft == nil || p.read || t.source&aliasPlanarRes != 0 {
+	if t.fetches || t.foot.planar || t.overlaps || p.draft == nil || p.read {
 		return 0, 0
 	}
-	if t.foot.give.meets(p.foot.read[0]) || t.foot.give.meets(p.foot.read[1]) {
+	if t.source&aliasPlanarRes == 0 && (t.foot.give.meets(p.foot.read[0]) || t.foot.give.meets(p.foot.read[1])) {
 		return 0, aliasPlanarSrc
 	}
 	if !p.waited && t.foot.give.meets(p.foot.leave) {
