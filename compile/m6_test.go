@@ -24,7 +24,7 @@ type layers struct {
 	taps                       [2]int64
 	dilation                   int64
 	groups                     int64
-	pruned, octets             bool // every second weight is zero; weights are bytes with a scale
+	pruned, octets, palette    bool // every second weight is zero; bytes with a scale; indices of four bits
 }
 
 // tasks returns the tasks of the compiled chain.
@@ -40,6 +40,9 @@ func (l layers) tasks(t *testing.T) []*td.Task {
 		mask := g.Filled(ir.UInt1, func(i int64) float64 { return float64(i % 2) }, shape...)
 		values := g.Filled(ir.FP16, weightAt, (l.channels*l.channels*l.taps[0]*l.taps[1])/2)
 		w = g.Op("constexpr_sparse_to_dense", "nonzero_data", values, "mask", mask)
+	case l.palette:
+		indices := g.Filled(ir.UInt4, func(i int64) float64 { return float64(i * 7 % 11) }, shape...)
+		w = g.Op("constexpr_lut_to_dense", "indices", indices, "lut", g.Filled(ir.FP16, weightAt, 1, 1, 1, 1, 16, 1))
 	case l.octets:
 		q := g.Filled(ir.Int8, func(i int64) float64 { return float64(i%251 - 125) }, shape...)
 		scale := g.Filled(ir.FP16, func(int64) float64 { return 0x1p-9 }, l.channels, 1, 1, 1)
@@ -153,6 +156,28 @@ func TestWindowsOfTheM6(t *testing.T) {
 		at, ok := td.V24.WordIndex(task, td.Kw)
 		if err != nil || !ok || ws[at] != c.word {
 			t.Errorf("%dx%d, dilation %d: %#x, published %#x (%v)", c.kh, c.kw, c.dilation, ws[at], c.word, err)
+		}
+	}
+}
+
+// TestKernelsOfTheM6 compares the word of the kernel, 0x4900, with the published ones, by how weights are stored.
+func TestKernelsOfTheM6(t *testing.T) {
+	for name, c := range map[string]struct {
+		layers
+		word uint32
+	}{
+		"whole":     {layers{taps: [2]int64{1, 1}}, 0x10000082},
+		"sparse":    {layers{taps: [2]int64{1, 1}, pruned: true}, 0x182},
+		"bytes":     {layers{taps: [2]int64{1, 1}, octets: true}, 0x10000081},
+		"palette":   {layers{taps: [2]int64{1, 1}, palette: true}, 0x10000046},
+		"rewritten": {layers{taps: [2]int64{1, 9}}, 0x10000182},
+	} {
+		l := c.layers
+		l.n, l.channels, l.rows, l.columns = 1, 64, 16, 32
+		task := l.tasks(t)[0]
+		ws := canonical(t, td.V24, task)
+		if at, ok := td.V24.WordIndex(task, td.KernelFmt); !ok || ws[at] != c.word {
+			t.Errorf("%s: %#x, published %#x", name, ws[at], c.word)
 		}
 	}
 }
