@@ -618,12 +618,15 @@ func (s *advisor) estimateCost(a *Advice, changed *ir.Program, o compile.Options
 	return nil
 }
 
+// LongRun is why a change was not run that takes more work than Options.Runs.
+const LongRun = "its run is long"
+
 // run runs what a recipe changes, once for each kind of place. It returns why it does not.
 func (s *advisor) run(r *Recipe, e *edits) (why string, err error) {
 	if r.Retrain != "" {
 		return r.Retrain, nil
 	}
-	limit := cmp.Or(s.o.Runs, s.left)
+	bound := cmp.Or(s.o.Runs, s.left)
 	seen := map[[2]uint64]bool{}
 	for i := range e.sites {
 		x := &e.sites[i]
@@ -640,10 +643,12 @@ func (s *advisor) run(r *Recipe, e *edits) (why string, err error) {
 		switch {
 		case assumed(part.before):
 			return "weights are made up", nil
-		case work > limit || s.spend(work) != nil:
-			return "the run is long: --apply does it", nil
+		case work > bound && s.o.Runs > 0:
+			return LongRun, nil
+		case s.spend(work) != nil:
+			return "no work is left for its run", nil
 		}
-		limit -= work
+		bound -= work
 		w, o := &Rewrite{program: e.program}, s.o
 		o.Compile.Progress = nil
 		if len(r.Rules) > 0 {

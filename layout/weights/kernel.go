@@ -84,7 +84,7 @@ func (k *Kernel) PlaneBytes(outputs int) int {
 	case k.Sparse:
 		n = k.bodyBytes(outputs, k.KH*k.KW, skipSlotsSmall)
 	case k.Rewritten():
-		n = k.RewrittenBytes(outputs)
+		return k.RewrittenBytes(outputs) // with its biases
 	}
 	if k.Bias != nil {
 		n += 2 * outputs

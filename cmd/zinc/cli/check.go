@@ -405,6 +405,9 @@ func (c *checkCommand) advise(ctx context.Context, f *compileFlags, p *ir.Progra
 			words = withFlag(words, "--place", a.Place)
 		default:
 			words = append(words, "--apply", a.Recipe, "-o", "FOLDER")
+			if a.NotRun == explain.LongRun {
+				a.NotRun += ": --apply does it"
+			}
 		}
 		a.Command = shellwords.Join(words)
 	}
