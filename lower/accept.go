@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"sync"
 	"weak"
 
 	"github.com/zinc-compiler/zinc/ir"
@@ -14,12 +15,14 @@ import (
 )
 
 // An Acceptor reports how operations are lowered and caches its reports: passes ask about one operation several times,
-// and models repeat operations. It must not be used by several goroutines at once.
+// and models repeat operations.
 //
 // It may serve compilations one after another (Next) as long as the weight files do not change.
 type Acceptor struct {
-	t        *target.Table
-	time     *Estimator
+	t    *target.Table
+	time *Estimator
+
+	mu       sync.Mutex // of what follows
 	verdicts map[string]verdict
 	key      []byte            // of the latest operation (sign)
 	live     map[*ir.Value]int // its operands that are not constants
@@ -54,6 +57,8 @@ const maxVerdicts = 1 << 16
 
 // Next prepares for another compilation: it drops the verdicts that depend on constants of the last one.
 func (c *Acceptor) Next() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	maps.DeleteFunc(c.verdicts, func(_ string, v verdict) bool { return len(v.consts) > 0 })
 	if len(c.verdicts) > maxVerdicts {
 		clear(c.verdicts)
@@ -66,6 +71,8 @@ func (c *Acceptor) Accept(op *ir.Op) (target.Acceptance, error) {
 	if len(op.Blocks) > 0 {
 		return accept(op, c.t, c.time)
 	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	consts := c.sign(op)
 	if v, ok := c.verdicts[string(c.key)]; ok && v.valid() {
 		return v.Acceptance, v.err

@@ -2,11 +2,13 @@ package passes
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
 	"math"
 	"slices"
 	"strings"
 
+	"github.com/zinc-compiler/zinc/internal/mapfault"
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/target"
 )
@@ -29,6 +31,9 @@ type placement struct {
 	// cut is what the CPU does sooner, by index in the function's body.
 	cut map[int]*target.Refusal
 }
+
+// key identifies a placement among those of one state.
+func (p *placement) key() string { return fmt.Sprint(p.base, slices.Sorted(maps.Keys(p.cut))) }
 
 // apply places the operations after acceptAll.
 func (s *State) apply(p placement) error {
@@ -112,6 +117,8 @@ type trial struct {
 	times []int64     // what each operation takes on the engine, by index in the original's body
 	// exceeds reports that no container has room for it.
 	exceeds bool
+	call    *CallTime // nil if it cannot be lowered
+	err     error     // of a pass
 }
 
 // chooser compares placements of a state.
@@ -119,9 +126,13 @@ type chooser struct {
 	s     *State
 	whole bool // the engine takes the function whole and in one partition
 	tried []*trial
-	seen  map[string]bool
-	best  *trial // of those that were lowered
+	seen  map[string]bool // placements, and the programs that they lead to
+	best  *trial          // of those that were lowered
 }
+
+// maxAtOnce limits the operations of a function whose placements are lowered two at a time: each takes memory as
+// another compilation does.
+const maxAtOnce = 1 << 14
 
 // choose returns the placement with the least estimated time of a call. It tries everything on the engine, with and
 // without what only moves data, and both without what the CPU does sooner (placeByCost). Then it weighs the best one
@@ -193,6 +204,10 @@ var unitMarks = map[ir.Unit]string{ir.Unplaced: "\n", ir.Engine: "+\n", ir.CPU: 
 
 // add adds a placement to those to try, unless it leads to the same program as an earlier one.
 func (c *chooser) add(p placement) error {
+	if c.seen[p.key()] {
+		return nil
+	}
+	c.seen[p.key()] = true
 	t := &trial{placement: p, copied: c.s.copy()}
 	if err := t.apply(p); err != nil {
 		return err
@@ -300,35 +315,57 @@ func (c *chooser) lowerAll() error {
 	if !c.whole { // or else the whole is first
 		slices.SortStableFunc(c.tried, func(a, b *trial) int { return cmp.Compare(a.least, b.least) })
 	}
-	for _, t := range c.tried {
-		if t.least >= c.limit(t) && !c.best.exceeds {
-			continue
+	for len(c.tried) > 0 {
+		n := 1
+		if len(c.s.Func.Body.Ops) <= maxAtOnce {
+			n = min(2, len(c.tried))
 		}
-		if err := c.lower(t); err != nil {
+		if err := c.lower(c.tried[:n]); err != nil {
 			return err
 		}
+		c.tried = c.tried[n:]
 	}
-	c.tried = c.tried[:0]
 	return nil
 }
 
-// lower estimates a call of a trial by lowering it, and keeps it if it is the best.
-func (c *chooser) lower(t *trial) error {
-	for _, p := range afterPlace {
-		if err := p.run(t.State); err != nil {
-			return err
+// lower estimates calls of trials by lowering them at the same time, and keeps the best. The outcome is the same as
+// with one after the other.
+func (c *chooser) lower(list []*trial) error {
+	var g mapfault.Group
+	for _, t := range list {
+		if !c.excludes(t) {
+			g.Go(t.lower)
 		}
 	}
-	call, err := c.s.CallTime(t.State)
-	if err != nil {
-		return nil // it cannot be lowered
-	}
-	t.total, t.exceeds = nanoseconds(call.Total), call.Exceeds
-	t.setTimes(call)
-	if c.better(t) {
-		c.best = t
+	g.Wait()
+	for _, t := range list {
+		switch {
+		case c.excludes(t):
+		case t.err != nil:
+			return t.err
+		case t.call != nil:
+			t.total, t.exceeds = nanoseconds(t.call.Total), t.call.Exceeds
+			t.setTimes(t.call)
+			if c.better(t) {
+				c.best = t
+			}
+		}
+		t.copied, t.call = copied{}, nil // no longer needed
 	}
 	return nil
+}
+
+// excludes reports whether a trial takes as long as the best one without its tasks.
+func (c *chooser) excludes(t *trial) bool { return t.least >= c.limit(t) && !c.best.exceeds }
+
+// lower runs the passes after place on a trial, and sets call or err.
+func (t *trial) lower() {
+	for _, p := range afterPlace {
+		if t.err = p.run(t.State); t.err != nil {
+			return
+		}
+	}
+	t.call, _ = t.CallTime(t.State)
 }
 
 // better reports whether a trial is better than the best one: it fits a container where that does not, or takes less
@@ -377,5 +414,4 @@ func (t *trial) setTimes(e *CallTime) {
 	for i, op := range t.ops {
 		t.times[i] = times[op]
 	}
-	t.copied = copied{} // its program is no longer needed
 }

@@ -109,7 +109,8 @@ type Options struct {
 	Place string
 	// Shapes are the shapes of inputs, by name, to use instead of the defaults.
 	Shapes map[string][]int64
-	// Accept reports how the engine runs an operation, or why it does not.
+	// Accept reports how the engine runs an operation, or why it does not. Several goroutines call it, CanFuse and
+	// CallTime at once.
 	Accept func(op *ir.Op) (target.Acceptance, error)
 	// CanFuse reports whether e may be fused with lead after the operations before.
 	CanFuse func(lead *ir.Op, before []*ir.Op, e *ir.Op) bool

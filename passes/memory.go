@@ -3,19 +3,25 @@ package passes
 import (
 	"crypto/sha256"
 	"maps"
+	"sync"
 
 	"github.com/zinc-compiler/zinc/ir"
 )
 
 // Memory is what compilations of versions of a model, one after another, share: weights that were multiplied by
-// constants. The model's weight files must not change meanwhile. It must not be used by several goroutines at once.
-type Memory struct{ scaled map[scaling]*scaledRows }
+// constants. The model's weight files must not change meanwhile.
+type Memory struct {
+	mu     sync.Mutex // of what follows
+	scaled map[scaling]*scaledRows
+}
 
 // NewMemory returns an empty memory.
 func NewMemory() *Memory { return &Memory{scaled: map[scaling]*scaledRows{}} }
 
 // Next prepares for another compilation: it drops what the last one did not use.
 func (m *Memory) Next() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
 	maps.DeleteFunc(m.scaled, func(_ scaling, r *scaledRows) bool { return !r.used })
 	for _, r := range m.scaled {
 		r.used = false
@@ -45,6 +51,8 @@ func (m *Memory) scale(w, factors *ir.Const, each func(row int64) float64) *ir.C
 	h.Write([]byte(factors.Type.DType.String() + " "))
 	h.Write(factors.Data)
 	h.Sum(k.factors[:0])
+	m.mu.Lock()
+	defer m.mu.Unlock()
 	r := m.scaled[k]
 	if r == nil {
 		r = &scaledRows{product: scaled(w, each)}
