@@ -90,12 +90,14 @@ func Advise(ctx context.Context, p *ir.Program, now *compile.Report, o Options) 
 	if o.Compile.Target.TD == 0 || now.Estimate == nil {
 		return &Search{}, nil // nothing is estimated for it
 	}
-	o.Compile.Provenance = false
-	if o.Compile.Memory == nil {
-		o.Compile.Memory = compile.NewMemory(o.Compile.Target)
+	layer := o.Screening
+	if layer == nil {
+		layer = Screen(ctx, p, o)
 	}
-	s := newAdvisor(ctx, p, now, o, cmp.Or(o.Work, DefaultWork))
-	list, err := s.screened()
+	defer layer.Close()
+	s := newAdvisor(ctx, p, now, layer.o, cmp.Or(o.Work, DefaultWork))
+	s.least = now.CallTime() * worth / 100
+	list, err := s.screened(layer)
 	if err != nil {
 		return nil, err
 	}
@@ -129,7 +131,6 @@ func Advise(ctx context.Context, p *ir.Program, now *compile.Report, o Options) 
 // newAdvisor returns an advisor that has some work left.
 func newAdvisor(ctx context.Context, p *ir.Program, now *compile.Report, o Options, left int64) *advisor {
 	s := &advisor{ctx: ctx, p: p, now: now, o: o, left: left, parts: map[[2]uint64]cost.Time{}}
-	s.least = now.CallTime() * worth / 100
 	s.refused = refusals(p, now)
 	for _, f := range p.Funcs {
 		s.ops += int64(len(f.Body.Ops))
@@ -137,35 +138,24 @@ func newAdvisor(ctx context.Context, p *ir.Program, now *compile.Report, o Optio
 	return s
 }
 
-// screened returns the candidates to try. In a model of many equal layers each is tried on one layer first, and those
-// that save too little there, even if each layer saves as much, are done with: they are added to what was tried.
-func (s *advisor) screened() ([]*candidate, error) {
+// screened returns the candidates to try. Those that save too little in one layer of a model of many equal ones, even
+// if each layer saves as much, are done with: they are added to what was tried.
+func (s *advisor) screened(layer *Screening) (rest []*candidate, err error) {
 	list := s.candidates()
-	short, layers := withOneLayer(s.p)
-	if short == nil || s.spend(s.ops<<8) != nil {
-		return list, nil
+	layer.group.Wait()
+	if layer.err != nil || layer.layers == 0 {
+		return list, layer.err
 	}
-	now, err := estimate(s.ctx, ir.CloneProgram(short), s.o.Compile)
-	if err != nil || now.Estimate == nil {
-		return list, s.ctx.Err()
-	}
-	one := newAdvisor(s.ctx, short, now, s.o, s.left)
-	one.least, one.parts = s.least/cost.Time(layers), s.parts
-	var rest []*candidate
-	for _, c := range list {
-		before := len(one.out.Tried)
-		if err := one.try(c); err != nil {
-			return nil, err
-		}
-		if len(one.out.Tried) > before && one.out.Tried[before].Why == errSlower.Error() {
-			a := one.out.Tried[before]
-			a.After = 0
-			s.out.Tried = append(s.out.Tried, a)
+	s.left, s.parts = layer.left, layer.parts
+	for i, c := range list {
+		a := layer.outcomes[i]
+		if a.slower || a.Why == "" && a.Name != "" && a.saves < s.least/cost.Time(layer.layers) {
+			a.After, a.Why = 0, errSlower.Error()
+			s.out.Tried = append(s.out.Tried, a.Attempt)
 			continue
 		}
 		rest = append(rest, c) // it pays there, fits nothing there, or no work was left
 	}
-	s.left = one.left
 	return rest, nil
 }
 

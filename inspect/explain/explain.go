@@ -26,6 +26,8 @@ type Options struct {
 	Workers  int    // goroutines for the runs, 0 for one per processor
 	Work     int64  // of Advise, 0 for DefaultWork
 	Runs     int64  // work that Advise may spend on running one change, 0 for all that is left
+	// Screening is one that Advise takes over, begun for the program with the same options; nil to begin one.
+	Screening *Screening
 	// Again, if not nil, returns the program again, a new one each time. Then Explain may change the one that it was
 	// given, and compiles without two programs in memory.
 	Again func() (*ir.Program, error)

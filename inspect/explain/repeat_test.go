@@ -60,6 +60,10 @@ func TestAdviceForManyLayersIsForAll(t *testing.T) {
 	p := decoder(t, 12)
 	for _, runs := range []int64{0, 1} {
 		o := Options{Compile: compile.Options{Target: target.H13}, Seed: 1, Runs: runs}
+		if runs > 0 {
+			o.Screening = Screen(t.Context(), p, o) // while the model is estimated
+			defer o.Screening.Close()
+		}
 		now, err := estimate(t.Context(), ir.CloneProgram(p), o.Compile)
 		if err != nil {
 			t.Fatal(err)

@@ -310,9 +310,11 @@ func (c *checkCommand) place(ctx context.Context, f *compileFlags, path string, 
 	if err != nil {
 		return check.Target{}, "", err
 	}
-	source := m.Program
+	search, source := c.search(o), m.Program
 	if c.advises() {
 		source = ir.CloneProgram(m.Program)
+		search.Screening = explain.Screen(ctx, source, search)
+		defer search.Screening.Close()
 	}
 	t, err := check.Place(ctx, m, &check.Options{
 		Path:          path,
@@ -331,7 +333,7 @@ func (c *checkCommand) place(ctx context.Context, f *compileFlags, path string, 
 	}
 	rep := t.Report
 	if c.advises() && rep.Estimate != nil {
-		found, err := c.advise(ctx, f, source, rep, o)
+		found, err := c.advise(ctx, source, rep, search)
 		if err != nil {
 			return check.Target{}, "", err
 		}
@@ -384,14 +386,19 @@ func (c *checkCommand) advises() bool {
 // quickRun bounds the run of a change that is advised and not applied: a tenth of a second.
 const quickRun = 1 << 27
 
-// advise looks for changes, and puts them into commands.
-func (c *checkCommand) advise(ctx context.Context, f *compileFlags, p *ir.Program, rep *compile.Report,
-	o compile.Options) (*advice.Found, error) {
-	eo := explain.Options{Compile: o, Seed: c.seed, Workers: f.workers, Work: c.work}
+// search returns the options of the search for changes.
+func (c *checkCommand) search(o compile.Options) explain.Options {
+	eo := explain.Options{Compile: o, Seed: c.seed, Workers: c.workers, Work: c.work}
 	if c.apply == "" && !c.flags.Changed("work") {
 		eo.Runs = quickRun
 	}
-	found, err := advice.Find(ctx, p, rep, eo)
+	return eo
+}
+
+// advise looks for changes, and puts them into commands.
+func (c *checkCommand) advise(ctx context.Context, p *ir.Program, rep *compile.Report, o explain.Options) (
+	*advice.Found, error) {
+	found, err := advice.Find(ctx, p, rep, o)
 	if err != nil {
 		return nil, err
 	}
