@@ -3,8 +3,8 @@ package e5
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"fmt"
-	"io"
 	"reflect"
 	"strconv"
 	"strings"
@@ -22,9 +22,6 @@ type summary struct {
 	SHA256 string `json:"sha256,omitempty"`
 	Hex    string `json:"hex,omitempty"`
 }
-
-// summaryKeys is a summary in JSON, by its keys.
-type summaryKeys summary
 
 func summarise(b []byte) summary {
 	if len(b) <= shortBytes {
@@ -44,39 +41,91 @@ func (s summary) String() string {
 	return "0 bytes"
 }
 
-// Dump prints p as text: a line for each operand and each operation, and under
-// an operation a line for each of its attributes. Names of any content are
-// quoted; arrays of more than 32 bytes are printed as size and SHA-256.
-func Dump(w io.Writer, p *Program) error {
-	d := &dumper{w: w}
-	d.head(p)
-	for i := range p.Functions {
-		d.function(&p.Functions[i])
+// MarshalJSON implements json.Marshaler: the fields, not String.
+func (s summary) MarshalJSON() ([]byte, error) {
+	type fields summary
+	return json.Marshal(fields(s))
+}
+
+// operands are values of a function: in JSON by their indices, as String by their names.
+type operands struct {
+	f       *Function
+	indices []uint32
+}
+
+func (o operands) String() string {
+	var names []string
+	for _, i := range o.indices {
+		if int64(i) < int64(len(o.f.Operands)) {
+			names = append(names, o.f.Operands[i].Name)
+		}
 	}
-	d.aliases(p)
-	d.extra(p)
-	d.symbols(p)
-	return d.err
+	return strings.Join(names, " ")
+}
+
+// MarshalJSON implements json.Marshaler.
+func (o operands) MarshalJSON() ([]byte, error) {
+	return json.Marshal(append([]uint32{}, o.indices...))
+}
+
+// Describe describes all of p, with keys as in the schema: a line for each operand and each operation, and under an
+// operation a line for each of its attributes. Names of any content are quoted; arrays of more than 32 bytes are
+// described as size and SHA-256.
+func Describe(p *Program) *tree.Node {
+	return p.head("e5", (*Function).describe).Add(p.aliases(), p.extra(), p.symbols())
 }
 
 // DescribeHeaders describes p's headers: version, build info, of each function the signature and how many operations it
 // has, and the sections of no known kind.
 func DescribeHeaders(p *Program) *tree.Node {
+	return p.head("headers", (*Function).describeSignature).Add(p.extra())
+}
+
+// DescribeSymbols describes the symbols, and in text the aliases.
+func DescribeSymbols(p *Program) *tree.Node {
+	n := p.symbols()
+	n.Key = "symbols"
+	return n.Add(tree.Text("").Add(p.aliases()))
+}
+
+// head describes version, build info and functions.
+func (p *Program) head(key string, function func(f *Function) *tree.Node) *tree.Node {
 	info, functions := tree.List("build_info"), tree.List("functions")
 	for _, kv := range p.BuildInfo {
 		info.Add(tree.Row("", "build-info {key:q} = {value:q}\n", kv.Key, kv.Value))
 	}
 	for i := range p.Functions {
-		functions.Add(p.Functions[i].describe())
+		functions.Add(function(&p.Functions[i]))
 	}
-	n := tree.Row("headers", "e5 format_version {format_version}\n", FormatVersion).Add(info, functions)
+	return tree.Row(key, "e5 format_version {format_version}\n", FormatVersion).Add(info, functions)
+}
+
+func (p *Program) extra() *tree.Node {
+	n := tree.List("extra")
 	for _, s := range p.Extra {
-		n.Add(tree.Text("section %q kind %d: %s\n", s.Name, s.Kind, summarise(s.Data)))
+		n.Add(tree.Row("", "section {name:q} kind {kind}: {data}\n", s.Name, s.Kind, summarise(s.Data)))
 	}
 	return n
 }
 
-func (f *Function) describe() *tree.Node {
+func (p *Program) aliases() *tree.Node {
+	n := tree.List("aliases")
+	for _, a := range p.Aliases {
+		n.Add(tree.Row("", "alias {name:q} = symbol {symbol_index} {-symbol:q} + {addr_offset}\n", a.Name,
+			a.SymbolIndex, p.symbol(a), a.AddrOffset))
+	}
+	return n
+}
+
+func (p *Program) symbols() *tree.Node {
+	n := tree.List("symbol_names", tree.Text("symbols %d\n", len(p.Symbols)))
+	for i, s := range p.Symbols {
+		n.Add(tree.Row("", "  {-index} {:q}\n", i, s))
+	}
+	return n
+}
+
+func (f *Function) describeSignature() *tree.Node {
 	operations, signature := 0, tree.List("signature")
 	for k := range f.Blocks {
 		operations += len(f.Blocks[k].Operations)
@@ -99,110 +148,73 @@ func (f *Function) describe() *tree.Node {
 		operations))
 }
 
-// DumpSymbols prints the symbols and aliases.
-func DumpSymbols(w io.Writer, p *Program) error {
-	d := &dumper{w: w}
-	d.symbols(p)
-	d.aliases(p)
-	return d.err
-}
-
-func (d *dumper) head(p *Program) {
-	d.line(0, "e5 format_version %d", FormatVersion)
-	for _, kv := range p.BuildInfo {
-		d.line(0, "build-info %q = %q", kv.Key, kv.Value)
-	}
-}
-
-func (d *dumper) aliases(p *Program) {
-	for _, a := range p.Aliases {
-		d.line(0, "alias %q = symbol %d %q + %d", a.Name, a.SymbolIndex, p.symbol(a), a.AddrOffset)
-	}
-}
-
-func (d *dumper) extra(p *Program) {
-	for _, s := range p.Extra {
-		d.line(0, "section %q kind %d: %s", s.Name, s.Kind, summarise(s.Data))
-	}
-}
-
-func (d *dumper) symbols(p *Program) {
-	d.line(0, "symbols %d", len(p.Symbols))
-	for i, s := range p.Symbols {
-		d.line(1, "%d %q", i, s)
-	}
-}
-
-// dumper writes lines; the first error sticks.
-type dumper struct {
-	w   io.Writer
-	err error
-}
-
-func (d *dumper) line(depth int, format string, args ...any) {
-	if d.err == nil {
-		_, d.err = fmt.Fprintf(d.w, strings.Repeat("  ", depth)+format+"\n", args...)
-	}
-}
-
-func (d *dumper) function(f *Function) {
-	d.line(0, "function %q", f.Name)
-	if f.AneHashPath != "" {
-		d.line(1, "anehash_path %q", f.AneHashPath)
-	}
-	d.line(1, "inputs %d outputs %d states %d", f.Inputs, f.Outputs, f.States)
+func (f *Function) describe() *tree.Node {
+	n := tree.Row("", "function {name:q}\n{+anehash_path}", f.Name, f.AneHashPath)
+	n.AddIf(f.AneHashPath != "", tree.Text("  anehash_path %q\n", f.AneHashPath))
+	n.Add(tree.Row("", "  inputs {-in} outputs {-out} states {-state}\n{+inputs}{+outputs}{+states}", f.Inputs,
+		f.Outputs, f.States, operands{f, f.Inputs}, operands{f, f.Outputs}, operands{f, f.States}))
+	values, blocks := tree.List("operands"), tree.List("blocks")
 	for i := range f.Operands {
-		o := &f.Operands[i]
-		d.line(1, "operand %d %q %s", i, o.Name, o.Desc.String())
-		if dim, stride := o.Desc.vectors(); len(dim) > len(o.Desc.Dim) {
-			d.line(2, "dim %s stride %d", extents(dim), stride)
-		}
-		d.line(2, "%s %q, %d bytes at 0x%x", o.Aperture, o.Port.Name, o.Port.ByteSize, o.Port.ApertureVA)
+		values.Add(f.Operands[i].describe(i))
 	}
 	for _, b := range f.Blocks {
-		d.line(1, "block %q", b.Name)
+		operations := tree.List("operations")
 		for i := range b.Operations {
 			op := &b.Operations[i]
-			d.line(2, "%q %s %d -> %d", op.Name, op.Type, op.Inputs, op.Outputs)
-			d.attrs(op.Attrs)
+			operations.Add(tree.Row("", "    {name:q} {type} {-in} -> {-out}\n{+inputs}{+outputs}", op.Name, op.Type,
+				op.Inputs, op.Outputs, operands{f, op.Inputs}, operands{f, op.Outputs}).Add(describeAttrs(op.Attrs)))
 		}
+		blocks.Add(tree.Row("", "  block {name:q}\n", b.Name).Add(operations))
 	}
+	return n.Add(values, blocks)
 }
 
-// attrs prints the fields of any attributes, in the order of their declaration.
-func (d *dumper) attrs(a Attrs) {
+func (o *Operand) describe(i int) *tree.Node {
+	d := &o.Desc
+	n := tree.Row("", "  operand {-index} {name:q} {-layout}\n", i, o.Name, d)
+	n.Add(tree.Row("descriptor", "{+dim}{+stride}{+storage_type}{+component_pack}", append([]uint64{}, d.Dim...),
+		append([]uint64{}, d.Stride...), d.Storage, d.ComponentPack))
+	if dim, stride := d.vectors(); len(dim) > len(d.Dim) {
+		n.Add(tree.Text("    dim %s stride %d\n", extents(dim), stride))
+	}
+	return n.Add(tree.Row("", "    {aperture} ", o.Aperture), tree.Row("port", "{name:q}, {byte_size} bytes at "+
+		"0x{aperture_va:x}\n", o.Port.Name, o.Port.ByteSize, o.Port.ApertureVA))
+}
+
+// describeAttrs describes the fields of any attributes, in the order of their declaration.
+func describeAttrs(a Attrs) *tree.Node {
 	v := reflect.ValueOf(a)
 	if !v.IsValid() || v.IsNil() {
-		return
+		return tree.Value("attrs", nil)
 	}
+	n := tree.Object("attrs")
 	v = v.Elem()
 	for i := range v.NumField() {
 		name := snake(v.Type().Field(i).Name)
+		row := func(format string, x any) { n.Add(tree.Row("", "      "+format+"\n", name, x), tree.Value(name, x)) }
 		switch x := v.Field(i).Interface().(type) {
 		case string:
-			d.text(name, x)
-		case []byte:
-			d.line(3, "%s %s", name, summarise(x))
-		case []Constant:
-			for _, c := range x {
-				d.line(3, "constant %q: %s", c.Name, summarise(c.Data))
+			if !strings.Contains(x, "\n") {
+				row("{-field} {-value:q}", x)
+				continue
 			}
+			n.Add(tree.Text("      %s\n", name), tree.Value(name, x))
+			for l := range strings.Lines(x) { // unchanged
+				n.Add(tree.Row("", "        {-line}\n", printable(strings.TrimSuffix(l, "\n"))))
+			}
+		case []byte:
+			row("{-field} {-value}", summarise(x))
+		case []Constant:
+			list := tree.List(name)
+			for _, c := range x {
+				list.Add(tree.Row("", "      constant {name:q}: {data}\n", c.Name, summarise(c.Data)))
+			}
+			n.Add(list)
 		default:
-			d.line(3, "%s %v", name, x)
+			row("{-field} {-value}", x)
 		}
 	}
-}
-
-// text prints a string; one of several lines unchanged.
-func (d *dumper) text(name, s string) {
-	if !strings.Contains(s, "\n") {
-		d.line(3, "%s %q", name, s)
-		return
-	}
-	d.line(3, "%s", name)
-	for l := range strings.Lines(s) {
-		d.line(4, "%s", printable(strings.TrimSuffix(l, "\n")))
-	}
+	return n
 }
 
 // printable quotes a line that a terminal would not simply display.
@@ -229,11 +241,8 @@ func (d *TensorDescriptor) String() string {
 	return s
 }
 
-// schemaNames are the fields whose schema name differs from snake's result.
-var schemaNames = map[string]string{
-	"SrcDType": "src_dtype", "DstDType": "dst_dtype", "AneHash": "anehash", "AneHashPath": "anehash_path",
-	"ApertureVA": "aperture_va", "Desc": "descriptor", "Storage": "storage_type", "Symbols": "symbol_names",
-}
+// schemaNames are the attributes whose schema name differs from snake's result.
+var schemaNames = map[string]string{"SrcDType": "src_dtype", "DstDType": "dst_dtype", "AneHash": "anehash"}
 
 // snake converts the name of a Go field to the schema's name.
 func snake(s string) string {
@@ -248,40 +257,4 @@ func snake(s string) string {
 		b.WriteRune(unicode.ToLower(r))
 	}
 	return b.String()
-}
-
-// Describe describes all of p, with field names as in the schema. Arrays of more than 32 bytes are described as size
-// and SHA-256.
-func Describe(p *Program) *tree.Node { return jsonValue(reflect.ValueOf(p)).(*tree.Node) }
-
-// jsonValue converts a part of the model to a form that encoding/json prints well: bytes as a summary, types by their
-// names, structs in the order of their fields.
-func jsonValue(v reflect.Value) any {
-	if v.IsValid() && v.Kind() != reflect.Pointer && v.Kind() != reflect.Struct {
-		if s, ok := v.Interface().(fmt.Stringer); ok {
-			return s.String()
-		}
-		if b, ok := v.Interface().([]byte); ok {
-			return summaryKeys(summarise(b))
-		}
-	}
-	switch v.Kind() {
-	case reflect.Invalid:
-		return nil
-	case reflect.Pointer, reflect.Interface:
-		return jsonValue(v.Elem())
-	case reflect.Slice:
-		list := make([]any, v.Len())
-		for i := range list {
-			list[i] = jsonValue(v.Index(i))
-		}
-		return list
-	case reflect.Struct:
-		o := tree.Object("")
-		for i := range v.NumField() {
-			o.Add(tree.Value(snake(v.Type().Field(i).Name), jsonValue(v.Field(i))))
-		}
-		return o
-	}
-	return v.Interface()
 }

@@ -19,7 +19,7 @@ func TestDumpGolden(t *testing.T) {
 			b := mustBytes(t, p)
 			p := mustRead(t, b)
 			var text bytes.Buffer
-			if err := Dump(&text, p); err != nil {
+			if err := Describe(p).WriteText(&text); err != nil {
 				t.Fatal(err)
 			}
 			js, err := json.MarshalIndent(Describe(p), "", "  ")
@@ -60,7 +60,7 @@ func (w *broken) Write(b []byte) (int, error) {
 }
 
 func TestWriterErrors(t *testing.T) {
-	if err := Dump(&broken{100}, every()); err == nil || err.Error() != "disk full" {
+	if err := Describe(every()).WriteText(&broken{100}); err == nil || err.Error() != "disk full" {
 		t.Errorf("Dump to a full disk: %v", err)
 	}
 	if err := Write(&broken{100}, every()); err == nil || !strings.Contains(err.Error(), "disk full") {
@@ -74,7 +74,7 @@ func TestDumpQuotes(t *testing.T) {
 	p.Functions[0].Operands[0].Name = "a\x1b[31m\nb"
 	p.Functions[0].AddOp(nil, nil, &CpuInferenceAttrs{Program: "one\n\x1b[2Jtwo\n"})
 	var b bytes.Buffer
-	if err := Dump(&b, p); err != nil {
+	if err := Describe(p).WriteText(&b); err != nil {
 		t.Fatal(err)
 	}
 	if strings.ContainsRune(b.String(), 0x1b) {

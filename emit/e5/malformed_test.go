@@ -37,7 +37,7 @@ func readAny(t *testing.T, b []byte) bool {
 	if !reflect.DeepEqual(p, q) {
 		t.Fatalf("read, written and read again:\n%+v\nwas\n%+v", q, p)
 	}
-	if err := Dump(discard{}, p); err != nil {
+	if err := Describe(p).WriteText(discard{}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := json.Marshal(Describe(p)); err != nil {

@@ -1,9 +1,7 @@
 package hwx
 
 import (
-	"bufio"
 	"fmt"
-	"io"
 	"iter"
 	"strings"
 
@@ -164,18 +162,6 @@ func (t *Tensor) describe() *node.Node {
 	return n.Add(extra("tail", t.Tail))
 }
 
-// SymbolView is an entry of the symbol table with the meaning of its numbers.
-type SymbolView struct {
-	Name        string   `json:"name"`
-	Type        node.Hex `json:"type"`
-	Section     uint8    `json:"section"`
-	Desc        uint16   `json:"desc"`
-	Value       node.Hex `json:"value"`
-	Kind        string   `json:"kind"`                   // "section", "shape", "element type", "absolute"
-	SectionName string   `json:"section_name,omitempty"` // segment and section, of Section
-	Live        bool     `json:"live,omitempty"`         // of kernel tiles and inputs
-}
-
 // symbolKinds names the types of symbols.
 var symbolKinds = map[uint8]string{
 	SymSection:  "section",
@@ -184,52 +170,35 @@ var symbolKinds = map[uint8]string{
 	symAbsolute: "absolute",
 }
 
-// SymbolViews returns the JSON forms of the symbols, in the order of Symbols.
-func (f *File) SymbolViews() iter.Seq[SymbolView] {
+// Live reports whether the symbol is that of a kernel tile or an input.
+func (s *Symbol) Live() bool { return s.Type == SymSection && s.Desc == DescLive }
+
+// DescribeSymbols returns a line for each symbol table, and then an entry for each symbol.
+func (f *File) DescribeSymbols() iter.Seq[*node.Node] {
 	sections := f.Sections()
-	return func(yield func(SymbolView) bool) {
-		for _, s := range f.Symbols() {
-			v := SymbolView{
-				Name:    s.Name,
-				Type:    node.Hex(s.Type),
-				Section: s.Sect,
-				Desc:    s.Desc,
-				Value:   node.Hex(s.Value),
-				Kind:    symbolKinds[s.Type],
-				Live:    s.Type == SymSection && s.Desc == DescLive,
+	return func(yield func(*node.Node) bool) {
+		for _, t := range all[*Symtab](f) {
+			if !yield(node.Text("symbols: %d at %#x, strings at %#x\n", len(t.Symbols), t.SymOff, t.StrOff)) {
+				return
 			}
-			if v.Kind == "" {
-				v.Kind = fmt.Sprintf("type %#x", s.Type)
+		}
+		for i, s := range f.Symbols() {
+			kind, ok := symbolKinds[s.Type]
+			if !ok {
+				kind = fmt.Sprintf("type %#x", s.Type)
 			}
+			n := node.Row("", "{-i:5d}  {+name}type 0x{type:02x}  {+section}desc {desc:-#4x}  value {value:-#10x}  "+
+				"{-name:q}  {kind}", i, s.Name, node.Hex(s.Type), s.Sect, s.Desc, node.Hex(s.Value), s.Name, kind)
 			if s.Sect > 0 && int(s.Sect) <= len(sections) {
-				c := sections[s.Sect-1]
-				v.SectionName = node.Printable(c.Segment.String() + "," + c.Name.String())
+				n.Add(node.Row("", " {section_name}", sections[s.Sect-1].Title()))
 			}
-			if !yield(v) {
+			n.AddIf(s.Live(), node.Row("", ", live{+live}", true))
+			if !yield(n.Add(node.Text("\n"))) {
 				return
 			}
 		}
 	}
 }
 
-// DumpSymbols prints the entries of the symbol table, one line each.
-func DumpSymbols(w io.Writer, f *File) error {
-	out := bufio.NewWriter(w)
-	each(f, func(t *Symtab) {
-		fmt.Fprintf(out, "symbols: %d at %#x, strings at %#x\n", len(t.Symbols), t.SymOff, t.StrOff)
-	})
-	i := 0
-	for v := range f.SymbolViews() {
-		at := v.Kind
-		if v.SectionName != "" {
-			at += " " + v.SectionName
-		}
-		if v.Live {
-			at += ", live"
-		}
-		fmt.Fprintf(out, "%5d  type 0x%02x  desc %-4s  value %-10s  %q  %s\n", i, uint64(v.Type),
-			fmt.Sprintf("%#x", v.Desc), v.Value, v.Name, at)
-		i++
-	}
-	return out.Flush()
-}
+// Title returns segment and name of a section, for display.
+func (s *Section) Title() string { return node.Printable(s.Segment.String() + "," + s.Name.String()) }

@@ -30,9 +30,7 @@ func TestDump(t *testing.T) {
 		if err := n.WriteText(&text); err != nil {
 			t.Fatal(err)
 		}
-		if err := hwx.DumpSymbols(&text, f); err != nil {
-			t.Fatal(err)
-		}
+		symbols(t, &text, f)
 		js, err := json.MarshalIndent(n, "", " ")
 		if err != nil {
 			t.Fatal(err)
@@ -52,6 +50,16 @@ func TestDump(t *testing.T) {
 			if !bytes.Equal(got, want) {
 				t.Errorf("%s differs from what is printed; run with -update and read the difference", path)
 			}
+		}
+	}
+}
+
+// symbols prints the symbols of a container.
+func symbols(t testing.TB, w io.Writer, f *hwx.File) {
+	t.Helper()
+	for n := range f.DescribeSymbols() {
+		if err := n.WriteText(w); err != nil {
+			t.Fatal(err)
 		}
 	}
 }

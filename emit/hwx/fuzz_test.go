@@ -40,9 +40,7 @@ func readHolds(t *testing.T, data []byte) {
 	}
 	hwx.Validate(got)
 	describe(t, io.Discard, got)
-	if err := hwx.DumpSymbols(io.Discard, got); err != nil {
-		t.Fatal(err)
-	}
+	symbols(t, io.Discard, got)
 }
 
 // tight moves the segments of a container right after its tables: the same structure in a few kilobytes, which a fuzzer

@@ -101,9 +101,7 @@ func TestScanCut(t *testing.T) {
 				}
 			}
 			describe(t, io.Discard, f)
-			if err := hwx.DumpSymbols(io.Discard, f); err != nil {
-				t.Fatal(err)
-			}
+			symbols(t, io.Discard, f)
 		}
 	}
 }
@@ -171,9 +169,7 @@ func scanHolds(t *testing.T, data []byte) {
 		t.Fatalf("the parts have %d bytes, the file %d", total, len(data))
 	}
 	describe(t, io.Discard, f)
-	if err := hwx.DumpSymbols(io.Discard, f); err != nil {
-		t.Fatal(err)
-	}
+	symbols(t, io.Discard, f)
 	f.ConstantBytes()
 	f.TextBytes()
 	hwx.Validate(f)

@@ -48,27 +48,23 @@ func (d *fileDump) constants() error {
 	}
 	sections := f.ConstantSections()
 	tiles := map[int]int{}
-	for v := range f.SymbolViews() {
-		if v.Live {
-			tiles[int(v.Section)]++
+	for _, y := range f.Symbols() {
+		if y.Live() {
+			tiles[int(y.Sect)]++
 		}
 	}
 	number := map[*hwx.Section]int{}
 	for i, s := range f.Sections() {
 		number[s] = i + 1
 	}
-	if d.j != nil {
-		d.j.Open(PartConstants, '{')
-		defer d.j.Close()
-		d.j.Open("sections", '[')
-	} else {
-		d.part()
-	}
+	d.title("")
+	defer d.open(PartConstants, '{')()
+	end := d.open("sections", '[')
 	off := uint64(0)
 	for _, s := range sections {
 		present := len(s.Bytes())
 		n := node.Row("", "constants {section}: {-bytes:#x} bytes at {address}{+offset}, byte {file_offset:#x} of "+
-			"the file, {+bytes}{+present}{tiles} live kernel tiles\n", sectionName(s), s.Size, node.Hex(s.Addr), off,
+			"the file, {+bytes}{+present}{tiles} live kernel tiles\n", s.Title(), s.Size, node.Hex(s.Addr), off,
 			s.Offset, s.Size, present, tiles[number[s]])
 		n.AddIf(uint64(present) != s.Size && s.Flags&0xff != hwx.SectZero, node.Text("  %#x of the bytes are present\n",
 			present))
@@ -77,13 +73,11 @@ func (d *fileDump) constants() error {
 			return err
 		}
 	}
-	if d.j != nil {
-		d.j.Close()
-		d.j.Open("parts", '[')
-		defer d.j.Close()
-	} else if len(sections) == 0 {
+	if len(sections) == 0 && d.j == nil {
 		d.printf("no section of constants is present\n")
 	}
+	end()
+	defer d.open("parts", '[')()
 	return d.constantParts(newConstantSpace(sections))
 }
 
@@ -291,10 +285,10 @@ func (d *fileDump) readConstants(space *constantSpace) []constant {
 // namedConstants lists the constants that live kernel tiles name, for containers whose tasks do not show the readers.
 func namedConstants(f *hwx.File, space *constantSpace) (list []constant) {
 	last := ""
-	for v := range f.SymbolViews() {
-		name, _, tile := strings.Cut(v.Name, tileMark)
-		from, ok := space.at(uint64(v.Value))
-		if !v.Live || !tile || !ok || name == last {
+	for _, y := range f.Symbols() {
+		name, _, tile := strings.Cut(y.Name, tileMark)
+		from, ok := space.at(y.Value)
+		if !y.Live() || !tile || !ok || name == last {
 			continue
 		}
 		last = name

@@ -59,29 +59,19 @@ func (c *printer) descriptor(path string, b []byte) error {
 
 // found prints the values of a truncated descriptor whose paths are requested.
 func (d *fileDump) found(s *descriptorState, part string, wanted func(path string) bool) error {
-	if d.j != nil {
-		d.j.Open(part, '{')
-		d.j.Open("found", '[')
-		defer func() { d.j.Close(); d.j.Close() }()
-	} else {
-		d.part()
-		d.printf("found in the descriptor: %s\n", part)
-	}
+	d.title("found in the descriptor: %s\n", part)
+	defer d.open(part, '{')()
+	defer d.open("found", '[')()
 	for i := range s.found {
 		x := &s.found[i]
-		switch {
-		case !wanted(x.Path):
-		case d.j != nil:
-			d.j.Put("", x)
-		default:
-			mark := ""
-			if x.Assumed {
-				mark = " (layout assumed)"
-			}
-			at := fmt.Sprintf("%#x", x.Off)
-			if _, err := fmt.Fprintf(d.out, "  %-8s  %s = %s%s\n", at, x.Path, x.Value, mark); err != nil {
-				return err
-			}
+		if !wanted(x.Path) {
+			continue
+		}
+		n := node.Row("", "  {offset:-#8x}  {path} = {value}", x.Off, x.Path, x.Value)
+		n.AddIf(x.Bytes > 0, node.Value("bytes", x.Bytes))
+		n.AddIf(x.Assumed, node.Row("", " (layout assumed){+assumed}", true))
+		if err := d.put(n.Add(node.Text("\n"))); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -98,16 +88,10 @@ func (d *fileDump) descriptorHeaders() error {
 }
 
 func (d *fileDump) descriptorSymbols() error {
-	p := d.e5.p
-	switch {
-	case p == nil:
+	if d.e5.p == nil {
 		return d.found(d.e5, PartSymbols, func(path string) bool { return strings.HasPrefix(path, "symbol_names") })
-	case d.j != nil:
-		d.j.Put(PartSymbols, p.Symbols)
-		return d.j.Err
 	}
-	d.part()
-	return e5.DumpSymbols(d.out, p)
+	return d.show(e5.DescribeSymbols(d.e5.p))
 }
 
 // headBytes are the first bytes of a constant whose type is not known here.
@@ -211,12 +195,7 @@ func (d *fileDump) descriptorText(s *descriptorState) error {
 		}
 		return d.restOf(s)
 	}
-	if d.j == nil {
-		d.part()
-		return e5.Dump(d.out, s.p)
-	}
-	d.j.Put(PartE5, e5.Describe(s.p))
-	return d.j.Err
+	return d.show(e5.Describe(s.p))
 }
 
 // rawFile prints the words of the whole file, once: the parts of a descriptor are interleaved.

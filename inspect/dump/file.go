@@ -86,11 +86,37 @@ func (d *fileDump) open(key string, bracket byte) func() {
 
 // put prints an entry of a list.
 func (d *fileDump) put(n *node.Node) error {
-	if d.j != nil {
+	switch {
+	case d.j == nil:
+		return n.WriteText(d.out)
+	case !n.TextOnly():
 		d.j.Put("", n)
-		return d.j.Err
 	}
-	return n.WriteText(d.out)
+	return d.j.Err
+}
+
+// title begins a part's text with a line that JSON does not have.
+func (d *fileDump) title(format string, args ...any) {
+	if d.j == nil {
+		d.part()
+		d.printf(format, args...)
+	}
+}
+
+// begin begins an entry of a list, whose text begins a part and that has more values than n. The function that it
+// returns ends the entry.
+func (d *fileDump) begin(n *node.Node) func() {
+	if d.j == nil {
+		d.part()
+		n.WriteText(d.out) // where it fails, so does what follows
+	}
+	end := d.open("", '{')
+	for _, p := range n.Parts {
+		if d.j != nil {
+			d.j.Put(p.Key, p)
+		}
+	}
+	return end
 }
 
 // dump prints the selected parts of a file. kind is the name of its kind in JSON, and noun that in messages. open reads

@@ -80,16 +80,13 @@ func (d *fileDump) containerHeaders() error {
 }
 
 func (d *fileDump) symbols() error {
-	if d.j == nil {
-		d.part()
-		return hwx.DumpSymbols(d.out, d.hwx.f)
+	defer d.list(PartSymbols)()
+	for n := range d.hwx.f.DescribeSymbols() {
+		if err := d.put(n); err != nil {
+			return err
+		}
 	}
-	d.j.Open("symbols", '[')
-	for v := range d.hwx.f.SymbolViews() {
-		d.j.Put("", v)
-	}
-	d.j.Close()
-	return d.j.Err
+	return nil
 }
 
 // beside prints the descriptor beside a container.
@@ -97,10 +94,7 @@ func (d *fileDump) beside() error {
 	name := pair.PathsOf(d.path).Descriptor
 	b, err := regularfile.Read(name)
 	if errors.Is(err, fs.ErrNotExist) && d.All {
-		if d.j == nil {
-			d.part()
-			d.printf("there is no descriptor beside the container\n")
-		}
+		d.title("there is no descriptor beside the container\n")
 		return nil
 	}
 	if err != nil {

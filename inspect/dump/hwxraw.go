@@ -57,7 +57,7 @@ func (d *fileDump) rawTask() error {
 
 func (d *fileDump) rawConstants() error {
 	for _, s := range d.hwx.f.ConstantSections() {
-		if err := d.words(PartConstants, sectionName(s), int64(s.Offset), s.Bytes()); err != nil {
+		if err := d.words(PartConstants, s.Title(), int64(s.Offset), s.Bytes()); err != nil {
 			return err
 		}
 	}
@@ -85,7 +85,7 @@ func (d *fileDump) rawSymbols() error {
 func (d *fileDump) rawRelocs() error {
 	for _, s := range d.hwx.f.Sections() {
 		if len(s.Relocs) > 0 {
-			if err := d.words(PartRelocs, sectionName(s), int64(s.RelocOff), d.span(int64(s.RelocOff),
+			if err := d.words(PartRelocs, s.Title(), int64(s.RelocOff), d.span(int64(s.RelocOff),
 				hwx.RelocSize*int64(len(s.Relocs)))); err != nil {
 				return err
 			}

@@ -64,31 +64,26 @@ func (d *fileDump) containerRecords() error {
 	f := d.hwx.f
 	defer d.open(PartRecords, '[')()
 	if note := noFields(f); note != "" {
-		return d.notePart("records: " + note)
+		d.title("records: %s\n", note)
+		return nil
 	}
 	for _, p := range f.Procedures() {
 		rs, err := d.loadRecords(p)
 		if err != nil {
-			if err := d.notePart(fmt.Sprintf("records of procedure %s cannot be generated: %v", node.Printable(p.Name),
-				err)); err != nil {
-				return err
-			}
+			d.title(noRecords, node.Printable(p.Name), err)
 			continue
 		}
-		of := node.Text("")
-		if d.j != nil {
-			of = node.Object("", node.Value("procedure", p.Name))
-		} else {
-			d.part()
-			d.printf("records of procedure %s, as loading generates them from its tasks; their buffers are not "+
-				"resolved\n", node.Printable(p.Name))
-		}
-		if err := d.recordStream(of, rs); err != nil {
+		d.title("records of procedure %s, as loading generates them from its tasks; their buffers are not resolved\n",
+			node.Printable(p.Name))
+		if err := d.recordStream(node.Object("", node.Value("procedure", p.Name)), rs); err != nil {
 			return err
 		}
 	}
 	return nil
 }
+
+// noRecords says of a procedure that loading would fail.
+const noRecords = "records of procedure %s cannot be generated: %v\n"
 
 // loadRecords returns the records that loading generates from a procedure's tasks.
 func (d *fileDump) loadRecords(p hwx.Procedure) ([]td.Record, error) {
@@ -106,7 +101,8 @@ func (d *fileDump) loadRecords(p hwx.Procedure) ([]td.Record, error) {
 // rawRecords prints the record stream of each procedure, as a compilation can emit it.
 func (d *fileDump) rawRecords() error {
 	if note := noFields(d.hwx.f); note != "" {
-		return d.notePart("records: " + note)
+		d.title("records: %s\n", note)
+		return nil
 	}
 	for _, p := range d.hwx.f.Procedures() {
 		rs, err := d.loadRecords(p)
@@ -115,25 +111,13 @@ func (d *fileDump) rawRecords() error {
 			b, err = td.EncodeRecords(rs)
 		}
 		if err != nil {
-			if err := d.notePart(fmt.Sprintf("records of procedure %s cannot be generated: %v", node.Printable(p.Name),
-				err)); err != nil {
-				return err
-			}
+			d.title(noRecords, node.Printable(p.Name), err)
 			continue
 		}
 		what := "stream of procedure " + p.Name + ", which is not in the container"
 		if err := d.words(PartRecords, what, 0, b); err != nil {
 			return err
 		}
-	}
-	return nil
-}
-
-// notePart prints a line instead of a part, only in text.
-func (d *fileDump) notePart(s string) error {
-	if d.j == nil {
-		d.part()
-		d.printf("%s\n", s)
 	}
 	return nil
 }
@@ -153,10 +137,7 @@ func (d *fileDump) relocs() error {
 		if s == text && noFields(f) == "" {
 			users = d.relocUsers(s.Relocs)
 		}
-		if d.j == nil {
-			d.part()
-			d.printf("relocations of %s: %d at %#x\n", sectionName(s), len(s.Relocs), s.RelocOff)
-		}
+		d.title("relocations of %s: %d at %#x\n", s.Title(), len(s.Relocs), s.RelocOff)
 		for _, r := range s.Relocs {
 			if err := d.put(d.reloc(s, r, users[r.Addr])); err != nil {
 				return err
@@ -164,7 +145,7 @@ func (d *fileDump) relocs() error {
 		}
 	}
 	if !found {
-		return d.notePart("no relocations are present")
+		d.title("no relocations are present\n")
 	}
 	return nil
 }
@@ -202,17 +183,13 @@ func (d *fileDump) relocUsers(list []hwx.Reloc) map[uint32]*node.Node {
 func (d *fileDump) reloc(s *hwx.Section, r hwx.Reloc, user *node.Node) *node.Node {
 	target, value, text := "", any(nil), "past the end of the file"
 	if sections := d.hwx.f.Sections(); r.Section() >= 1 && r.Section() <= len(sections) {
-		target = sectionName(sections[r.Section()-1])
+		target = sections[r.Section()-1].Title()
 	}
 	if b := s.Bytes(); uint64(r.Addr)+4 <= uint64(len(b)) {
 		v := node.Hex(binary.LittleEndian.Uint32(b[r.Addr:]))
 		value, text = v, "+ "+v.String()
 	}
-	n := node.Row("", "{+in}  {address:-#10x} kind {kind}  section {section} {target} {+value}{-text}", sectionName(s),
+	n := node.Row("", "{+in}  {address:-#10x} kind {kind}  section {section} {target} {+value}{-text}", s.Title(),
 		node.Hex(r.Addr), r.Info>>24, r.Section(), target, value, text)
 	return n.AddIf(user != nil, user).Add(node.Text("\n"))
-}
-
-func sectionName(s *hwx.Section) string {
-	return node.Printable(s.Segment.String() + "," + s.Name.String())
 }

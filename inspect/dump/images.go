@@ -102,25 +102,16 @@ func (d *fileDump) procedures() error {
 
 // imageProcedure prints the tasks of one procedure.
 func (d *fileDump) imageProcedure(name string, list []imageTask) error {
-	if d.j != nil {
-		d.j.Open("", '{')
-		d.j.Put("name", name)
-		d.j.Put("count", len(list))
-		d.j.Open("tasks", '[')
-		defer func() { d.j.Close(); d.j.Close() }()
-	} else {
-		d.part()
-		d.printf("procedure %s: %d tasks\n", node.Printable(name), len(list))
-	}
+	defer d.begin(node.Row("", "procedure {name}: {count} tasks\n", name, len(list)))()
+	defer d.open("tasks", '[')()
 	for i := range list {
-		x := &list[i]
+		x, err := &list[i], error(nil)
 		if x.task == nil {
-			if d.j == nil {
-				d.printf("task %d at %#x, not decoded: %v\n", i, x.at, x.err)
-			}
-			continue
+			err = d.put(node.Text("task %d at %#x, not decoded: %v\n", i, x.at, x.err))
+		} else {
+			err = d.task(i, x.placed(), x.at)
 		}
-		if err := d.task(i, x.placed(), x.at); err != nil {
+		if err != nil {
 			return err
 		}
 	}

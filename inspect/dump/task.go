@@ -83,72 +83,51 @@ func (e *sharedTask) Error() string {
 // containerTasks prints the tasks of all procedures, with their fields if requested.
 func (d *fileDump) containerTasks() error {
 	s := d.hwx
-	if d.j != nil {
-		if s.db != nil && d.Source {
-			putList(d.j, s.db.Lists()[0])
-		}
-		d.j.Open("procedures", '[')
-		defer d.j.Close()
+	if d.j != nil && s.db != nil && d.Source {
+		putList(d.j, s.db.Lists()[0])
 	}
-	note := noFields(s.f)
-	if len(s.f.Procedures()) == 0 && d.j == nil {
-		d.part()
-		d.printf("no procedure is present\n")
+	defer d.open("procedures", '[')()
+	if len(s.f.Procedures()) == 0 {
+		d.title("no procedure is present\n")
 	}
 	for _, p := range s.f.Procedures() {
-		if d.j == nil {
-			d.part()
-			d.printf("procedure %s: %d tasks\n", node.Printable(p.Name), p.Tasks)
-		} else {
-			d.j.Open("", '{')
-			d.j.Put("name", p.Name)
-			d.j.Put("entry", fmt.Sprintf("%#x", p.Entry))
-			d.j.Put("count", p.Tasks)
-		}
-		if note != "" {
-			if err := d.undecodedText(note); err != nil {
-				return err
-			}
-			continue
-		}
-		if d.j != nil {
-			d.j.Open("tasks", '[')
-		}
-		n, rest, words, err := d.walk(p, func(i int, t td.Placed) error {
-			return d.task(i, t, s.textOff+int64(t.Off))
-		})
-		if err != nil {
+		if err := d.containerProcedure(p); err != nil {
 			return err
-		}
-		var b []byte // the words of the first task that does not decode
-		if rest >= 0 {
-			b = s.f.TextBytes()[rest:]
-			b = b[:min(len(b), 4*max(words, 0))]
-		}
-		if d.j != nil {
-			d.j.Close()
-			if rest >= 0 {
-				d.j.Put("undecoded", node.Row("", "{+index}{+offset}{+words}{+bytes}", n, rest, words,
-					fmt.Sprintf("%x", b)))
-			}
-			d.j.Close()
-			continue
-		}
-		if rest >= 0 {
-			d.printf("task %d at %#x, not decoded: %d of %d words are present\n", n, rest, len(b)/4, words)
-			for at := 0; at < len(b); at += rawLine {
-				line := wordLine(nil, s.textOff+int64(rest+at), b[at:min(at+rawLine, len(b))])
-				if _, err := d.out.Write(line); err != nil {
-					return err
-				}
-			}
 		}
 	}
 	return nil
 }
 
-// undecodedText prints the task section of a target whose tasks have no field table, as words. It ends the JSON object
-// of the procedure.
+func (d *fileDump) containerProcedure(p hwx.Procedure) error {
+	s := d.hwx
+	defer d.begin(node.Row("", "procedure {name}: {-tasks} tasks\n{+entry}{+count}", p.Name, p.Tasks, node.Hex(p.Entry),
+		p.Tasks))()
+	if note := noFields(s.f); note != "" {
+		return d.undecodedText(note)
+	}
+	end := d.open("tasks", '[')
+	n, rest, words, err := d.walk(p, func(i int, t td.Placed) error { return d.task(i, t, s.textOff+int64(t.Off)) })
+	end()
+	if err != nil || rest < 0 {
+		return err
+	}
+	b := s.f.TextBytes()[rest:] // the words of the first task that does not decode
+	b = b[:min(len(b), 4*max(words, 0))]
+	if d.j != nil {
+		d.j.Put("undecoded", node.Row("", "{+index}{+offset}{+words}{+bytes}", n, rest, words, fmt.Sprintf("%x", b)))
+		return d.j.Err
+	}
+	d.printf("task %d at %#x, not decoded: %d of %d words are present\n", n, rest, len(b)/4, words)
+	for at := 0; at < len(b); at += rawLine {
+		line := wordLine(nil, s.textOff+int64(rest+at), b[at:min(at+rawLine, len(b))])
+		if _, err := d.out.Write(line); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// undecodedText prints the task section of a target whose tasks have no field table, as words.
 func (d *fileDump) undecodedText(note string) error {
 	b := d.hwx.f.TextBytes()
 	if d.j != nil {
@@ -161,7 +140,6 @@ func (d *fileDump) undecodedText(note string) error {
 			d.wordsJSON(PartTasks, hwx.SegText+","+hwx.SectText, d.hwx.textOff, b)
 			d.j.Close()
 		}
-		d.j.Close()
 		return d.j.Err
 	}
 	d.printf("%s; its words:\n", note)

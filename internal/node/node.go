@@ -54,6 +54,9 @@ func Value(key string, v any) *Node {
 // Text returns lines that only the text has.
 func Text(format string, args ...any) *Node { return &Node{text: fmt.Sprintf(format, args...)} }
 
+// TextOnly reports whether JSON has nothing of the node.
+func (n *Node) TextOnly() bool { return n.kind == ofText }
+
 // Object returns a node whose parts have keys.
 func Object(key string, parts ...*Node) *Node { return &Node{Key: key, Parts: parts, kind: ofObject} }
 
