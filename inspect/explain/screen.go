@@ -33,8 +33,8 @@ type outcome struct {
 	saves  cost.Time
 }
 
-// Screen begins to screen p for Advise with the same options. Neither p nor what it reads may change or be closed before
-// Advise or Close returns.
+// Screen begins to screen p for Advise with the same options. Neither p nor what it reads may change or be closed
+// before Advise or Close returns.
 func Screen(ctx context.Context, p *ir.Program, o Options) *Screening {
 	o.Compile.Provenance = false
 	if o.Compile.Memory == nil {
