@@ -263,16 +263,6 @@ func (s *Set) explain(rel string, err error) error {
 	return fmt.Errorf("weight file %s of model folder %s: %w", rel, s.dir, err)
 }
 
-// Blob returns the blob whose metadata record is at offset off of the file that a
-// path in the MIL text names.
-func (s *Set) Blob(textPath string, off uint64) (Blob, error) {
-	f, err := s.Open(textPath)
-	if err != nil {
-		return Blob{}, err
-	}
-	return f.Blob(off)
-}
-
 // Close unmaps every file. The Data of their blobs must not be used afterwards.
 func (s *Set) Close() error {
 	s.mu.Lock()

@@ -200,18 +200,6 @@ func (l *Literal) Float() (float64, error) {
 	return one(l, v, err)
 }
 
-// Int returns the value of a literal of one integer.
-func (l *Literal) Int() (int64, error) {
-	v, err := l.Ints()
-	return one(l, v, err)
-}
-
-// Bool returns the value of a literal of one boolean.
-func (l *Literal) Bool() (bool, error) {
-	v, err := l.Bools()
-	return one(l, v, err)
-}
-
 // Text returns the value of a literal of one string.
 func (l *Literal) Text() (string, error) {
 	v, err := l.Strings()

@@ -140,7 +140,7 @@ program(1.3)
 	if b := s.Blocks[1]; len(b.Params) != 1 || len(b.Stmts) != 0 || len(b.Outputs) != 2 {
 		t.Errorf("second block is %+v", b)
 	}
-	vars := s.Arg("loop_vars").Value
+	vars := FindArg(s.Args, "loop_vars").Value
 	for _, c := range []struct {
 		what string
 		pos  diag.Pos
@@ -250,8 +250,8 @@ func TestLiteralsAreConvertedExactly(t *testing.T) {
 	mixed := parseLiteral(t, `[1, "a", true, 1.5]`)
 	for name, err := range map[string]error{
 		"Floats": second(mixed.Floats()), "Ints": second(mixed.Ints()), "Uints": second(mixed.Uints()),
-		"Bools": second(mixed.Bools()), "Strings": second(mixed.Strings()), "Int": second(parseLiteral(t, "[1, 2]").
-				Int()),
+		"Bools": second(mixed.Bools()), "Strings": second(mixed.Strings()), "Text": second(parseLiteral(t, `["a", "b"]`).
+				Text()),
 	} {
 		if err == nil {
 			t.Errorf("%s: missing error", name)

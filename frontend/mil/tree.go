@@ -71,9 +71,6 @@ func FindArg(args []Arg, name string) *Arg {
 	return nil
 }
 
-// Arg returns the argument of that name in parentheses, or nil.
-func (s *Stmt) Arg(name string) *Arg { return FindArg(s.Args, name) }
-
 // Attr returns the argument of that name in the attribute list, or nil.
 func (s *Stmt) Attr(name string) *Arg { return FindArg(s.Attrs, name) }
 

@@ -33,14 +33,6 @@ type Type struct {
 	Args     []*Type // ListType, StateType: one; DictType: key and value; TupleType: any number
 }
 
-// Rank returns the number of dimensions of a tensor or scalar type.
-func (t *Type) Rank() int {
-	if t.Kind != TensorType {
-		return 0
-	}
-	return len(t.Dims)
-}
-
 // IsScalar reports whether t is a scalar of either dialect: fp16 or
 // tensor<fp16, []>.
 func (t *Type) IsScalar() bool {

@@ -173,7 +173,11 @@ func TestConstantsAreWindowsOfTheFile(t *testing.T) {
 }
 `, blobs)
 	c := p.Funcs[0].Body.Ops[0].Arg("y").Const
-	blob, err := blobs.Blob("@model_path/w.bin", at)
+	file, err := blobs.Open("@model_path/w.bin")
+	if err != nil {
+		t.Fatal(err)
+	}
+	blob, err := file.Blob(at)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,11 +4,10 @@
 //
 // Random is the list that covers everything: the other lists, operations of the registry on operands of any type
 // (rows), blocks of networks, operations at the limits of a target, several functions, states, flexible shapes. Chain,
-// Products, Wide and FromBytes have one function, main, of fp16 operations for the engine.
+// Products and FromBytes have one function, main, of fp16 operations for the engine.
 //
 // Invariants: the same bytes or number give the same program; a program passes ir.Verify; tensors have at most MaxElems
-// elements, or MaxWide in programs of Wide, except at limits. Values of an exact program of Chain, Products and Wide
-// are integers, or multiples of a power of two, with at most eleven significant bits, including sums: fp16 arithmetic
-// never rounds them, and two correct runs return equal numbers. Other exact programs return only values that were
-// moved, compared or counted.
+// elements, except at limits. Values of an exact program of Chain and Products are integers, or multiples of a power of
+// two, with at most eleven significant bits, including sums: fp16 arithmetic never rounds them, and two correct runs
+// return equal numbers. Other exact programs return only values that were moved, compared or counted.
 package irgen

@@ -8,11 +8,8 @@ import (
 	"github.com/zinc-compiler/zinc/numerics"
 )
 
-// MaxElems is the maximum number of elements of a tensor in a generated program, MaxWide that in a program of Wide.
-const (
-	MaxElems = 6000
-	MaxWide  = 1 << 17
-)
+// MaxElems is the maximum number of elements of a tensor in a generated program.
+const MaxElems = 6000
 
 // Program is a generated program.
 type Program struct {

@@ -115,13 +115,6 @@ func ConstantCells(name string, b []byte) *Cells {
 // Size returns the size in bytes.
 func (c *Cells) Size() int64 { return c.size }
 
-// Clear makes the whole memory undefined.
-func (c *Cells) Clear() {
-	clear(c.even)
-	clear(c.odd)
-	clear(c.writer)
-}
-
 // extend makes at least the first n bytes writable. L2 grows as far as tasks use it, which most do little.
 func (c *Cells) extend(n int64) {
 	have, want := int64(len(c.even)), (n+1)/2

@@ -98,9 +98,6 @@ func Prepare(f *ir.Func) (*Program, error) {
 	return p, nil
 }
 
-// Ops returns the number of operations, nested blocks included.
-func (p *Program) Ops() int { return p.count }
-
 // plan numbers and checks one block. defined contains the values in scope; the block's own values are removed again at
 // its end.
 func (p *Program) plan(b *ir.Block, defined map[*ir.Value]bool, depth int) (*plan, error) {

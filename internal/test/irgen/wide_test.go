@@ -7,6 +7,9 @@ import (
 	"github.com/zinc-compiler/zinc/internal/test/irbuild"
 )
 
+// MaxWide is the maximum number of elements of a tensor in a program of Wide.
+const MaxWide = 1 << 17
+
 // Extents are the longest dimensions of the tensors of Wide.
 type Extents struct {
 	Last  int64 // of the last dimension
