@@ -2,6 +2,8 @@ package driver
 
 import (
 	"encoding/binary"
+
+	"github.com/zinc-compiler/zinc/runtime/sim/stack/wire"
 )
 
 // IOExternalMethodArguments holds the arguments of a selector. DecodeArguments decodes it from the kernel's block of
@@ -17,46 +19,25 @@ type IOExternalMethodArguments struct {
 	cause error
 }
 
-// ArgumentField is a line of ArgumentFields.
-type ArgumentField struct {
-	Off    int // bytes from the start of the block
-	Width  int // bytes
-	Name   string
-	Source string
-}
-
-// ArgumentFields are the fields of the block that every selector reads. The offsets are from listing 27.2. The gaps
-// imply the widths and that arrays are passed as pointers; IOKit's public header has the scalar count at +0x28 and a
-// separate pointer for the reference, which the listing joins.
-var ArgumentFields = []ArgumentField{
-	{Off: 0x08, Width: 8, Name: "asyncWakePort",
-		Source: "listing 27.2; modelled: the port's name in the task, 0 for none"},
-	{Off: 0x10, Width: 8, Name: "scalarInput",
-		Source: "listing 27.2; a pointer, of the 0x20-byte asyncReference before the scalars when a port is given"},
-	{Off: 0x20, Width: 4, Name: "scalarInputCount", Source: "listing 27.2"},
-	{Off: 0x30, Width: 8, Name: "structureInput", Source: "listing 27.2"},
-	{Off: 0x38, Width: 4, Name: "structureInputSize", Source: "listing 27.2"},
-	{Off: 0x48, Width: 8, Name: "scalarOutput", Source: "listing 27.2"},
-	{Off: 0x50, Width: 4, Name: "scalarOutputCount", Source: "listing 27.2"},
-	{Off: 0x58, Width: 8, Name: "structureOutput", Source: "listing 27.2"},
-	{Off: 0x60, Width: 4, Name: "structureOutputSize", Source: "listing 27.2"},
-}
-
 // ArgumentsSize is the size of the block in bytes: its last field and padding.
 const ArgumentsSize = 0x68
 
-// Offsets of ArgumentFields, in its order.
-const (
-	argPort       = 0x08
-	argScalarIn   = 0x10
-	argScalarInN  = 0x20
-	argStructIn   = 0x30
-	argStructInN  = 0x38
-	argScalarOut  = 0x48
-	argScalarOutN = 0x50
-	argStructOut  = 0x58
-	argStructOutN = 0x60
-)
+// argumentBlock is the block that every selector reads. The offsets are from listing 27.2. The gaps imply the widths and
+// that arrays are passed as pointers; IOKit's public header has the scalar count at +0x28 and a separate pointer for the
+// reference, which the listing joins: the 0x20-byte asyncReference stands before the scalars when a port is given.
+type argumentBlock struct {
+	port       uint64 `at:"0x08" name:"asyncWakePort" src:"listing 27.2; modelled: the port's name, 0 for none"`
+	scalarIn   uint64 `at:"0x10" name:"scalarInput" src:"listing 27.2; a pointer"`
+	scalarInN  uint32 `at:"0x20" name:"scalarInputCount" src:"listing 27.2"`
+	structIn   uint64 `at:"0x30" name:"structureInput" src:"listing 27.2"`
+	structInN  uint32 `at:"0x38" name:"structureInputSize" src:"listing 27.2"`
+	scalarOut  uint64 `at:"0x48" name:"scalarOutput" src:"listing 27.2"`
+	scalarOutN uint32 `at:"0x50" name:"scalarOutputCount" src:"listing 27.2"`
+	structOut  uint64 `at:"0x58" name:"structureOutput" src:"listing 27.2"`
+	structOutN uint32 `at:"0x60" name:"structureOutputSize" src:"listing 27.2"`
+}
+
+var argumentLayout = wire.New[argumentBlock](ArgumentsSize)
 
 // maxScalars is the maximum number of scalars of a call in each direction, and maxStructure the maximum size in bytes
 // of a structure in the message (IOKit).
@@ -72,48 +53,48 @@ func DecodeArguments(t *Task, block []byte) (a *IOExternalMethodArguments, store
 	if len(block) != ArgumentsSize {
 		return nil, nil, BadArgument
 	}
-	le := binary.LittleEndian
+	var f argumentBlock
+	argumentLayout.Decode(block, &f)
 	a = &IOExternalMethodArguments{}
-	nIn, nOut := le.Uint32(block[argScalarInN:]), le.Uint32(block[argScalarOutN:])
-	if nIn > maxScalars || nOut > maxScalars {
+	if f.scalarInN > maxScalars || f.scalarOutN > maxScalars {
 		return nil, nil, BadArgument
 	}
-	get := func(ptr int, n uint64) []byte {
+	get := func(ptr, n uint64) []byte {
 		if n == 0 || r != Success {
 			return nil
 		}
-		b, ok := t.memory(le.Uint64(block[ptr:]), n)
+		b, ok := t.memory(ptr, n)
 		if !ok {
 			r = BadArgument
 		}
 		return b
 	}
-	size := func(at int) uint64 {
-		n := le.Uint32(block[at:])
+	size := func(n uint32) uint64 {
 		if n > maxStructure {
 			r = BadArgument
 		}
 		return uint64(n)
 	}
 	ref := uint64(0)
-	if name := le.Uint64(block[argPort:]); name != 0 {
-		if a.AsyncWakePort = t.port(name); a.AsyncWakePort == nil {
+	if f.port != 0 {
+		if a.AsyncWakePort = t.port(f.port); a.AsyncWakePort == nil {
 			return nil, nil, BadArgument
 		}
 		ref = ReferenceSize
 	}
-	in := get(argScalarIn, ref+8*uint64(nIn))
-	a.StructureInput = get(argStructIn, size(argStructInN))
-	out := get(argScalarOut, 8*uint64(nOut))
-	a.StructureOutput = get(argStructOut, size(argStructOutN))
+	in := get(f.scalarIn, ref+8*uint64(f.scalarInN))
+	a.StructureInput = get(f.structIn, size(f.structInN))
+	out := get(f.scalarOut, 8*uint64(f.scalarOutN))
+	a.StructureOutput = get(f.structOut, size(f.structOutN))
 	if r != Success {
 		return nil, nil, r
 	}
 	copy(a.AsyncReference[:ref], in)
-	for i := range nIn {
+	le := binary.LittleEndian
+	for i := range f.scalarInN {
 		a.ScalarInput = append(a.ScalarInput, le.Uint64(in[ref+8*uint64(i):]))
 	}
-	a.ScalarOutput = make([]uint64, nOut)
+	a.ScalarOutput = make([]uint64, f.scalarOutN)
 	return a, func() {
 		for i, v := range a.ScalarOutput {
 			le.PutUint64(out[8*i:], v)
@@ -132,29 +113,28 @@ type BlockArguments struct {
 // CallWithBlock calls a selector. The arguments are in the task's memory, and the client gets the block that points to
 // them.
 func (t *Task) CallWithBlock(c UserClient, selector uint32, a BlockArguments) Return {
-	le := binary.LittleEndian
-	block := make([]byte, ArgumentsSize)
+	var f argumentBlock
 	var in []byte
 	for _, v := range a.Scalars {
-		in = le.AppendUint64(in, v)
+		in = binary.LittleEndian.AppendUint64(in, v)
 	}
 	for _, x := range []struct {
-		at, n, count int
-		bytes        []byte
+		at    *uint64
+		n     *uint32
+		count int
+		bytes []byte
 	}{
-		{at: argScalarIn, n: argScalarInN, count: len(a.Scalars), bytes: in},
-		{at: argStructIn, n: argStructInN, count: len(a.Structure), bytes: a.Structure},
-		{at: argScalarOut, n: argScalarOutN, count: a.ScalarsOut, bytes: make([]byte, 8*a.ScalarsOut)},
-		{at: argStructOut, n: argStructOutN, count: a.StructureOut, bytes: make([]byte, a.StructureOut)},
+		{at: &f.scalarIn, n: &f.scalarInN, count: len(a.Scalars), bytes: in},
+		{at: &f.structIn, n: &f.structInN, count: len(a.Structure), bytes: a.Structure},
+		{at: &f.scalarOut, n: &f.scalarOutN, count: a.ScalarsOut, bytes: make([]byte, 8*a.ScalarsOut)},
+		{at: &f.structOut, n: &f.structOutN, count: a.StructureOut, bytes: make([]byte, a.StructureOut)},
 	} {
 		if x.count > 0 {
-			at := t.Map(x.bytes)
-			defer t.Unmap(at)
-			le.PutUint64(block[x.at:], at)
-			le.PutUint32(block[x.n:], uint32(x.count))
+			*x.at, *x.n = t.Map(x.bytes), uint32(x.count)
+			defer t.Unmap(*x.at)
 		}
 	}
-	return c.ExternalMethodBytes(selector, block)
+	return c.ExternalMethodBytes(selector, argumentLayout.Append(nil, &f))
 }
 
 func (t *Task) port(name uint64) *WakePort {

@@ -366,13 +366,7 @@ func (h *hardware) trigger(x *chain, given [][]byte, stamp uint64, bell uint32, 
 		}
 		x.inputs[i].release()
 		x.inputs[i] = chained{b, m}
-		port := x.proc.inputs[i]
-		t.Inputs = append(t.Inputs, protocol.Buffer{
-			Type:   protocol.InputBuffer,
-			BarID:  port.Bar,
-			Buffer: m.Addr(),
-			Size:   port.Size,
-		})
+		t.Inputs = append(t.Inputs, bufferOf(protocol.InputBuffer, &x.proc.inputs[i], m.Addr()))
 	}
 	if !x.live(h) {
 		if r, err := h.install(x); r != Success {
@@ -425,22 +419,10 @@ func (h *hardware) install(x *chain) (Return, error) {
 			return BadArgument, fmt.Errorf("driver: chain %#x: the first execution needs all inputs; port %q has none",
 				uint64(x.handle), x.proc.inputs[i].Name)
 		}
-		port := x.proc.inputs[i]
-		call.Inputs = append(call.Inputs, protocol.Buffer{
-			Type:   protocol.InputBuffer,
-			BarID:  port.Bar,
-			Buffer: x.inputs[i].m.Addr(),
-			Size:   port.Size,
-		})
+		call.Inputs = append(call.Inputs, bufferOf(protocol.InputBuffer, &x.proc.inputs[i], x.inputs[i].m.Addr()))
 	}
 	for i := range x.outputs {
-		port := x.proc.outputs[i]
-		call.Outputs = append(call.Outputs, protocol.Buffer{
-			Type:   protocol.OutputBuffer,
-			BarID:  port.Bar,
-			Buffer: x.outputs[i].m.Addr(),
-			Size:   port.Size,
-		})
+		call.Outputs = append(call.Outputs, bufferOf(protocol.OutputBuffer, &x.proc.outputs[i], x.outputs[i].m.Addr()))
 	}
 	hd := protocol.Header{
 		ProgramID:   x.inst.p.slot,

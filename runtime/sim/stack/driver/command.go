@@ -211,10 +211,7 @@ func (h *hardware) notifications(match func(*protocol.Message) (outcome, bool)) 
 // acknowledge answers a back-channel call. The firmware reports a lost answer.
 func (h *hardware) acknowledge(b *protocol.BackChannel) {
 	row := &protocol.Rows[protocol.IDBackChannel]
-	m, err := protocol.New(coprocessor.Numbering, row, protocol.Header{
-		ProgramID: protocol.Unbound,
-		ProcessID: protocol.Unbound,
-	}, &protocol.BackChannel{Slot: b.Slot})
+	m, err := protocol.New(coprocessor.Numbering, row, unbound, &protocol.BackChannel{Slot: b.Slot})
 	if err == nil {
 		_ = h.post(protocol.Control, m.Bytes(), coprocessor.BellControl)
 	}

@@ -1,33 +1,28 @@
 package driver
 
 import (
-	"encoding/binary"
 	"fmt"
+	"slices"
+
+	"github.com/zinc-compiler/zinc/runtime/sim/stack/wire"
 )
 
 // DispatchStride is the size of an IOExternalMethodDispatch2022 record in bytes
 // (listing 27.4).
 const DispatchStride = 40
 
-// DontCheck is the size that means "do not check"; no record uses it.
-const DontCheck = 0xffff_ffff
-
-// DispatchField is a line of DispatchFields.
-type DispatchField struct {
-	Off, Width int // bytes
-	Name       string
+// dispatchRecord is the record of listing 27.4. The flag of the debug work-processor group is in the first of the
+// reserved bytes (modelled).
+type dispatchRecord struct {
+	function  uint64   `at:"0x00" name:"function" src:"listing 27.4"`
+	scalarIn  uint32   `at:"0x08" name:"checkScalarInputCount" src:"listing 27.4"`
+	structIn  uint32   `at:"0x0c" name:"checkStructureInputSize" src:"listing 27.4"`
+	scalarOut uint32   `at:"0x10" name:"checkScalarOutputCount" src:"listing 27.4"`
+	structOut uint32   `at:"0x14" name:"checkStructureOutputSize" src:"listing 27.4"`
+	reserved  [16]byte `at:"0x18" name:"reserved" src:"listing 27.4"`
 }
 
-// DispatchFields is the record of listing 27.4. The flag of the debug
-// work-processor group is in the first of the reserved bytes (modelled).
-var DispatchFields = []DispatchField{
-	{0x00, 8, "function"},
-	{0x08, 4, "checkScalarInputCount"},
-	{0x0c, 4, "checkStructureInputSize"},
-	{0x10, 4, "checkScalarOutputCount"},
-	{0x14, 4, "checkStructureOutputSize"},
-	{0x18, 16, "reserved"},
-}
+var dispatchLayout = wire.New[dispatchRecord](DispatchStride)
 
 // Sizes is the exact size tuple of a selector.
 type Sizes struct {
@@ -195,24 +190,17 @@ var handlers = []struct {
 
 // EncodeDispatch builds the dispatch array of a selector table. A missing handler is a null pointer.
 func EncodeDispatch(table []Selector) []byte {
-	le := binary.LittleEndian
 	out := make([]byte, 0, DispatchStride*len(table))
 	for _, s := range table {
-		var p uint64
-		for i := range handlerNames {
-			if handlerNames[i] == s.Handler {
-				p = sign(handlerBase + uint64(i)*handlerStride)
-			}
+		r := dispatchRecord{scalarIn: s.Sizes.ScalarIn, structIn: s.Sizes.StructIn, scalarOut: s.Sizes.ScalarOut,
+			structOut: s.Sizes.StructOut}
+		if i := slices.Index(handlerNames, s.Handler); i >= 0 {
+			r.function = sign(handlerBase + uint64(i)*handlerStride)
 		}
-		out = le.AppendUint64(out, p)
-		for _, n := range []uint32{s.Sizes.ScalarIn, s.Sizes.StructIn, s.Sizes.ScalarOut, s.Sizes.StructOut} {
-			out = le.AppendUint32(out, n)
-		}
-		var reserved [16]byte
 		if s.Debug {
-			reserved[0] = 1
+			r.reserved[0] = 1
 		}
-		out = append(out, reserved[:]...)
+		out = dispatchLayout.Append(out, &r)
 	}
 	return out
 }
@@ -231,18 +219,13 @@ func DecodeDispatch(array []byte, selector uint32) (DispatchRecord, error) {
 		return DispatchRecord{}, fmt.Errorf("driver: selector %d: the array has records 0 to %d", selector,
 			len(array)/DispatchStride-1)
 	}
-	le := binary.LittleEndian
-	b := array[int(selector)*DispatchStride:]
+	var x dispatchRecord
+	dispatchLayout.Decode(array[int(selector)*DispatchStride:], &x)
 	r := DispatchRecord{
-		Function: le.Uint64(b),
+		Function: x.function,
 		Handler:  -1,
-		Sizes: Sizes{
-			ScalarIn:  le.Uint32(b[0x08:]),
-			StructIn:  le.Uint32(b[0x0c:]),
-			ScalarOut: le.Uint32(b[0x10:]),
-			StructOut: le.Uint32(b[0x14:]),
-		},
-		Debug: b[0x18] != 0,
+		Sizes:    Sizes{x.scalarIn, x.structIn, x.scalarOut, x.structOut},
+		Debug:    x.reserved[0] != 0,
 	}
 	if p, ok := authenticate(r.Function); ok && p >= handlerBase && (p-handlerBase)%handlerStride == 0 {
 		if i := (p - handlerBase) / handlerStride; i < uint64(len(handlerNames)) {
@@ -254,17 +237,10 @@ func DecodeDispatch(array []byte, selector uint32) (DispatchRecord, error) {
 
 // handlerNames are the names of the handlers: the arrays are initialised before the handlers table, which refers to
 // them.
-var handlerNames = func() []string {
-	var names []string
-	for _, t := range [][]Selector{ControlSelectors, DirectPathSelectors, HintsSelectors} {
-		for _, s := range t {
-			known := false
-			for _, n := range names {
-				known = known || n == s.Handler
-			}
-			if !known {
-				names = append(names, s.Handler)
-			}
+var handlerNames = func() (names []string) {
+	for _, s := range slices.Concat(ControlSelectors, DirectPathSelectors, HintsSelectors) {
+		if !slices.Contains(names, s.Handler) {
+			names = append(names, s.Handler)
 		}
 	}
 	return names

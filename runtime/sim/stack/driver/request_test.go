@@ -507,30 +507,28 @@ func TestCallBytes(t *testing.T) {
 // and copies the scalar outputs back.
 func encodeArguments(t *Task, a *IOExternalMethodArguments) (block []byte, done func()) {
 	le := binary.LittleEndian
-	block = make([]byte, ArgumentsSize)
+	var f argumentBlock
 	var mapped []uint64
-	put := func(ptr, count int, b []byte, n int) {
-		at := t.Map(b)
-		if at != 0 {
-			mapped = append(mapped, at)
+	put := func(ptr *uint64, count *uint32, b []byte, n int) {
+		*ptr, *count = t.Map(b), uint32(n)
+		if *ptr != 0 {
+			mapped = append(mapped, *ptr)
 		}
-		le.PutUint64(block[ptr:], at)
-		le.PutUint32(block[count:], uint32(n))
 	}
 	var in []byte
 	if a.AsyncWakePort != nil {
-		le.PutUint64(block[argPort:], uint64(t.portName(a.AsyncWakePort)))
+		f.port = uint64(t.portName(a.AsyncWakePort))
 		in = append(in, a.AsyncReference[:]...)
 	}
 	for _, v := range a.ScalarInput {
 		in = le.AppendUint64(in, v)
 	}
 	out := make([]byte, 8*len(a.ScalarOutput))
-	put(argScalarIn, argScalarInN, in, len(a.ScalarInput))
-	put(argStructIn, argStructInN, a.StructureInput, len(a.StructureInput))
-	put(argScalarOut, argScalarOutN, out, len(a.ScalarOutput))
-	put(argStructOut, argStructOutN, a.StructureOutput, len(a.StructureOutput))
-	return block, func() {
+	put(&f.scalarIn, &f.scalarInN, in, len(a.ScalarInput))
+	put(&f.structIn, &f.structInN, a.StructureInput, len(a.StructureInput))
+	put(&f.scalarOut, &f.scalarOutN, out, len(a.ScalarOutput))
+	put(&f.structOut, &f.structOutN, a.StructureOutput, len(a.StructureOutput))
+	return argumentLayout.Append(nil, &f), func() {
 		for i := range a.ScalarOutput {
 			a.ScalarOutput[i] = le.Uint64(out[8*i:])
 		}

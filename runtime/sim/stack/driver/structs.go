@@ -1,14 +1,5 @@
 package driver
 
-// Structs lists every struct of the two selector tables. The sizes are from tables 27.2 and 27.4; fields that the
-// chapter does not state are marked as modelled.
-var Structs = []Struct{
-	openIn.Struct, openOut.Struct, requestStruct.Struct, replyStruct.Struct, createIn.Struct,
-	prepareStruct.Struct, destroyIn.Struct, statusOut.Struct, instanceIn.Struct, chainingIn.Struct, chainingOut.Struct,
-	debugIn.Struct, outputSetIn.Struct, inputsReadyIn.Struct, memoryMapIn.Struct, sessionHintIn.Struct,
-	sessionHintOut.Struct, activeIn.Struct,
-}
-
 // outputStructs are the structs that selectors return, by handler.
 var outputStructs = map[string]*Struct{
 	"ANE_DeviceOpen": &openOut.Struct, "ANE_ProgramSendRequest": &replyStruct.Struct,

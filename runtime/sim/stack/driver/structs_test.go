@@ -145,6 +145,15 @@ func TestRequestStructure(t *testing.T) {
 	m.check(t)
 }
 
+// structs lists every struct of the two selector tables. The sizes are from tables 27.2 and 27.4; fields that the
+// chapter does not state are marked as modelled.
+var structs = []Struct{
+	openIn.Struct, openOut.Struct, requestStruct.Struct, replyStruct.Struct, createIn.Struct,
+	prepareStruct.Struct, destroyIn.Struct, statusOut.Struct, instanceIn.Struct, chainingIn.Struct, chainingOut.Struct,
+	debugIn.Struct, outputSetIn.Struct, inputsReadyIn.Struct, memoryMapIn.Struct, sessionHintIn.Struct,
+	sessionHintOut.Struct, activeIn.Struct,
+}
+
 // TestStructs checks that every struct has the size of its selector, that its fields are inside it and do not overlap,
 // and that the request's table and its decoder agree.
 func TestStructs(t *testing.T) {
@@ -155,7 +164,7 @@ func TestStructs(t *testing.T) {
 		}
 	}
 	described := map[uint32]bool{0: true}
-	for _, s := range Structs {
+	for _, s := range structs {
 		if !sizes[uint32(s.Size)] {
 			t.Errorf("%s: no selector takes %d bytes", s.Name, s.Size)
 		}

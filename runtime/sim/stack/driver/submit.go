@@ -1,7 +1,6 @@
 package driver
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"sync"
@@ -398,12 +397,7 @@ func (h *hardware) build(k *call) (Return, error) {
 		}
 		n++
 		if i < protocol.MaxInputBuffers {
-			w.Inputs = append(w.Inputs, protocol.Buffer{
-				Type:   protocol.InputBuffer,
-				BarID:  port.Bar,
-				Buffer: addr,
-				Size:   port.Size,
-			})
+			w.Inputs = append(w.Inputs, bufferOf(protocol.InputBuffer, port, addr))
 		} else { // inputs beyond the inputs of a call are passed as register overrides
 			w.Bars = append(w.Bars, protocol.CustomBar{BarID: port.Bar, Value: addr, BufferSize: port.Size})
 			id = wireCallBars
@@ -416,12 +410,7 @@ func (h *hardware) build(k *call) (Return, error) {
 			return NoMemory, err
 		}
 		n++
-		w.Outputs = append(w.Outputs, protocol.Buffer{
-			Type:   protocol.OutputBuffer,
-			BarID:  port.Bar,
-			Buffer: addr,
-			Size:   port.Size,
-		})
+		w.Outputs = append(w.Outputs, bufferOf(protocol.OutputBuffer, port, addr))
 	}
 	for range q.nIntermediates {
 		if _, err := k.mapSurface(p, n, uint64(len(k.surfaces[n])), translation.Intermediate); err != nil {
@@ -443,14 +432,15 @@ func (h *hardware) build(k *call) (Return, error) {
 	k.job = h.nextJob()
 	w.UserID, w.JobID = p.space.user, k.job
 
-	le := binary.LittleEndian
-	b := le.AppendUint32(k.msg[:0], uint32(w.Size()))
-	b = le.AppendUint16(le.AppendUint16(b, uint16(id)), 0)
-	for _, v := range [...]uint32{uint32(p.slot), uint32(k.inst.process), q.procedure, q.priority} {
-		b = le.AppendUint32(b, v)
-	}
-	k.msg = w.Append(b)
+	hd := protocol.LoopHeader{Size: uint32(w.Size()), Wire: uint16(id), ProgramID: p.slot, ProcessID: k.inst.process,
+		ProcedureID: q.procedure, Priority: q.priority}
+	k.msg = w.Append(hd.Append(k.msg[:0]))
 	return Success, nil
+}
+
+// bufferOf describes the memory of a port in a message.
+func bufferOf(t protocol.BufferType, p *loader.Port, addr uint64) protocol.Buffer {
+	return protocol.Buffer{Type: t, BarID: p.Bar, Buffer: addr, Size: p.Size}
 }
 
 // nextJob numbers a call.

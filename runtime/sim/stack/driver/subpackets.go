@@ -122,7 +122,7 @@ func (k *call) mapPorts(ports []loader.Port, from int, ids, other []uint32, typ 
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, protocol.Buffer{Type: typ, BarID: port.Bar, Buffer: addr, Size: port.Size})
+		out = append(out, bufferOf(typ, port, addr))
 	}
 	return out, nil
 }

@@ -218,12 +218,12 @@ func TestArgumentBlockLayout(t *testing.T) {
 	want := map[string]int{"asyncWakePort": 0x08, "scalarInput": 0x10, "scalarInputCount": 0x20, "structureInput": 0x30,
 		"structureInputSize": 0x38,
 		"scalarOutput":       0x48, "scalarOutputCount": 0x50, "structureOutput": 0x58, "structureOutputSize": 0x60}
-	if len(ArgumentFields) != len(want) {
-		t.Fatalf("%d fields, want %d", len(ArgumentFields), len(want))
+	if len(argumentLayout.Fields) != len(want) {
+		t.Fatalf("%d fields, want %d", len(argumentLayout.Fields), len(want))
 	}
-	for _, f := range ArgumentFields {
-		if want[f.Name] != f.Off {
-			t.Errorf("%s at %#x, want %#x", f.Name, f.Off, want[f.Name])
+	for _, f := range argumentLayout.Fields {
+		if want[f.Name] != f.Offset {
+			t.Errorf("%s at %#x, want %#x", f.Name, f.Offset, want[f.Name])
 		}
 	}
 	task := broker(1)
@@ -326,9 +326,9 @@ func TestDispatchRecordLayout(t *testing.T) {
 		"checkStructureOutputSize": {0x14, 4},
 		"reserved":                 {0x18, 0x10},
 	}
-	for _, f := range DispatchFields {
-		if want[f.Name] != [2]int{f.Off, f.Width} {
-			t.Errorf("%s at %#x, %d bytes; want %v", f.Name, f.Off, f.Width, want[f.Name])
+	for _, f := range dispatchLayout.Fields {
+		if want[f.Name] != [2]int{f.Offset, f.Width} {
+			t.Errorf("%s at %#x, %d bytes; want %v", f.Name, f.Offset, f.Width, want[f.Name])
 		}
 	}
 	le := binary.LittleEndian
@@ -336,7 +336,7 @@ func TestDispatchRecordLayout(t *testing.T) {
 		for i := range c.Count {
 			b := c.Methods[40*i:]
 			for _, off := range []int{0x8, 0xc, 0x10, 0x14} {
-				if le.Uint32(b[off:]) == DontCheck {
+				if le.Uint32(b[off:]) == 0xffff_ffff {
 					t.Errorf("%s selector %d: the size at %#x is the one that is not checked", c.Class, i, off)
 				}
 			}

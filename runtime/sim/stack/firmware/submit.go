@@ -16,22 +16,6 @@ const (
 	RegBars     = 0x250a0 // buffer-access-register file
 )
 
-// QueueRegister is a row of table 29.7.
-type QueueRegister struct {
-	Offset uint32 // within the queue
-	Name   string
-}
-
-// QueueRegisters are the registers that a submission uses.
-var QueueRegisters = []QueueRegister{
-	{RegDoorbell, "submit doorbell"},
-	{RegSize, "size and count"},
-	{RegPriority, "priority and network identifier"},
-	{RegEnable, "queue enable"},
-	{RegStatus, "queue status and vacancy"},
-	{RegBars, "buffer-access-register file"},
-}
-
 // QueueOf returns the hardware queue of a priority: each level has its own (modelled).
 func QueueOf(priority int) int { return priority }
 

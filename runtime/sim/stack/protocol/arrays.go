@@ -17,9 +17,7 @@ var (
 // appendRecords appends the records of an array.
 func appendRecords[T any](p []byte, l *wire.Layout[T], records []T) []byte {
 	for i := range records {
-		at := len(p)
-		p = append(p, make([]byte, l.Size)...)
-		l.Encode(p[at:], &records[i])
+		p = l.Append(p, &records[i])
 	}
 	return p
 }

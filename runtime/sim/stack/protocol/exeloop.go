@@ -1,9 +1,10 @@
 package protocol
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
+
+	"github.com/zinc-compiler/zinc/runtime/sim/stack/wire"
 )
 
 // LoopRow is one line of ExeLoop.
@@ -50,13 +51,19 @@ func LoopRowOf(wire uint16) *LoopRow {
 // channel's: the identifier, 16 bits wide, at 4, then program, process, procedure and priority. The contents at 0 and 6
 // are modelled as the body's length and zero.
 type LoopHeader struct {
-	Size        uint32 // +0x00, bytes of the body
-	Wire        uint16 // +0x04
-	ProgramID   int32  // +0x08
-	ProcessID   int32  // +0x0c
-	ProcedureID uint32 // +0x10
-	Priority    uint32 // +0x14
+	Size        uint32 `at:"0x00" name:"size"` // bytes of the body
+	Wire        uint16 `at:"0x04" name:"id"`
+	Zero        uint16 `at:"0x06" name:"padding"`
+	ProgramID   int32  `at:"0x08" name:"programId"`
+	ProcessID   int32  `at:"0x0c" name:"processId"`
+	ProcedureID uint32 `at:"0x10" name:"procedureId"`
+	Priority    uint32 `at:"0x14" name:"priority"`
 }
+
+var loopLayout = wire.New[LoopHeader](HeaderSize)
+
+// Append appends the header's 24 bytes.
+func (h *LoopHeader) Append(p []byte) []byte { return loopLayout.Append(p, h) }
 
 // LoopMessage is a decoded message of the execution loop's channel.
 type LoopMessage struct {
@@ -78,14 +85,9 @@ func (u *Unsupported) Is(target error) bool { return target == ErrUnsupported }
 // Bytes returns the message's bytes, with the body's length filled in.
 func (m *LoopMessage) Bytes() []byte {
 	body := m.Body.Append(nil)
-	le := binary.LittleEndian
-	p := le.AppendUint32(make([]byte, 0, HeaderSize+len(body)), uint32(len(body)))
-	p = le.AppendUint16(le.AppendUint16(p, m.Header.Wire), 0)
-	for _, v := range []uint32{uint32(m.Header.ProgramID), uint32(m.Header.ProcessID), m.Header.ProcedureID,
-		m.Header.Priority} {
-		p = le.AppendUint32(p, v)
-	}
-	return append(p, body...)
+	h := m.Header
+	h.Size = uint32(len(body))
+	return append(h.Append(make([]byte, 0, HeaderSize+len(body))), body...)
 }
 
 // DecodeLoop reads one message of the execution loop's channel and returns its length in bytes.
@@ -93,15 +95,8 @@ func DecodeLoop(msg []byte) (*LoopMessage, int, error) {
 	if len(msg) < HeaderSize {
 		return nil, 0, bad(0, "header", len(msg), "24 bytes", "send the whole header")
 	}
-	le := binary.LittleEndian
-	h := LoopHeader{
-		Size:        le.Uint32(msg),
-		Wire:        le.Uint16(msg[4:]),
-		ProgramID:   int32(le.Uint32(msg[8:])),
-		ProcessID:   int32(le.Uint32(msg[12:])),
-		ProcedureID: le.Uint32(msg[16:]),
-		Priority:    le.Uint32(msg[20:]),
-	}
+	var h LoopHeader
+	loopLayout.Decode(msg, &h)
 	row := LoopRowOf(h.Wire)
 	if row == nil {
 		return nil, 0, &Unsupported{h.Wire}
@@ -111,8 +106,8 @@ func DecodeLoop(msg []byte) (*LoopMessage, int, error) {
 	switch {
 	case uint64(h.Size) > uint64(len(msg)-HeaderSize):
 		err = bad(0, "size", h.Size, "maxCmdBufSize >= sizeof(*pMsg) + size", "the buffer is shorter than the body")
-	case le.Uint16(msg[6:]) != 0:
-		err = bad(6, "padding", le.Uint16(msg[6:]), "0", "")
+	case h.Zero != 0:
+		err = bad(6, "padding", h.Zero, "0", "")
 	default:
 		// The check reports offsets of the control header; the loop's differ.
 		err = loopOffset(check.check())
@@ -135,13 +130,10 @@ func loopOffset(err error) error {
 	}
 	var e *Error
 	if errors.As(err, &e) {
-		if at, ok := map[string]int{
-			"programId":   0x08,
-			"processId":   0x0c,
-			"procedureId": 0x10,
-			"priority":    0x14,
-		}[e.Field]; ok {
-			e.Off = at
+		for _, f := range loopLayout.Fields {
+			if f.Name == e.Field && f.Offset >= 0x08 {
+				e.Off = f.Offset
+			}
 		}
 	}
 	return err

@@ -1,8 +1,9 @@
 package protocol
 
 import (
-	"encoding/binary"
 	"fmt"
+
+	"github.com/zinc-compiler/zinc/runtime/sim/stack/wire"
 )
 
 // Limits of the header.
@@ -17,39 +18,18 @@ const (
 // Header is sCSneControllerCmdHdr, the six fields before every body (table
 // 30.1). ID is in the numbering of the channel that carries the message.
 type Header struct {
-	ID          uint32
-	Size        uint32 // bytes of the body that follows
-	Priority    uint32 // 0 to 7
-	ProgramID   int32  // slot of a loaded program, or Unbound
-	ProcessID   int32  // process of the program, or Unbound
-	ProcedureID uint32 // index into the program's procedure table
+	ID          uint32 `at:"0x00" name:"id"`
+	Size        uint32 `at:"0x04" name:"size"`        // bytes of the body that follows
+	Priority    uint32 `at:"0x08" name:"priority"`    // 0 to 7
+	ProgramID   int32  `at:"0x0c" name:"programId"`   // slot of a loaded program, or Unbound
+	ProcessID   int32  `at:"0x10" name:"processId"`   // process of the program, or Unbound
+	ProcedureID uint32 `at:"0x14" name:"procedureId"` // index into the program's procedure table
 }
 
-// HeaderField is one line of HeaderFields.
-type HeaderField struct {
-	Name  string
-	Off   int
-	Width int // bytes
-	Get   func(*Header) uint32
-}
-
-// HeaderFields lists the header in order (table 30.1).
-var HeaderFields = []HeaderField{
-	{Name: "id", Off: 0x00, Width: 4, Get: func(h *Header) uint32 { return h.ID }},
-	{Name: "size", Off: 0x04, Width: 4, Get: func(h *Header) uint32 { return h.Size }},
-	{Name: "priority", Off: 0x08, Width: 4, Get: func(h *Header) uint32 { return h.Priority }},
-	{Name: "programId", Off: 0x0c, Width: 4, Get: func(h *Header) uint32 { return uint32(h.ProgramID) }},
-	{Name: "processId", Off: 0x10, Width: 4, Get: func(h *Header) uint32 { return uint32(h.ProcessID) }},
-	{Name: "procedureId", Off: 0x14, Width: 4, Get: func(h *Header) uint32 { return h.ProcedureID }},
-}
+var headerLayout = wire.New[Header](HeaderSize)
 
 // Append appends the header's 24 bytes.
-func (h *Header) Append(p []byte) []byte {
-	for _, f := range HeaderFields {
-		p = binary.LittleEndian.AppendUint32(p, f.Get(h))
-	}
-	return p
-}
+func (h *Header) Append(p []byte) []byte { return headerLayout.Append(p, h) }
 
 // check refuses values outside the ranges of the header.
 func (h *Header) check() error {
@@ -70,15 +50,8 @@ func DecodeHeader(msg []byte) (Header, error) {
 	if len(msg) < HeaderSize {
 		return Header{}, bad(0, "header", len(msg), "24 bytes", "send the whole header")
 	}
-	u := func(off int) uint32 { return binary.LittleEndian.Uint32(msg[off:]) }
-	h := Header{
-		ID:          u(0),
-		Size:        u(4),
-		Priority:    u(8),
-		ProgramID:   int32(u(12)),
-		ProcessID:   int32(u(16)),
-		ProcedureID: u(20),
-	}
+	var h Header
+	headerLayout.Decode(msg, &h)
 	if uint64(h.Size) > uint64(len(msg)-HeaderSize) {
 		return h, bad(0x04, "size", h.Size, "maxCmdBufSize >= sizeof(*pMsg) + pCmdHdr->size",
 			"the buffer is shorter than the body")

@@ -217,22 +217,3 @@ func (n Numbering) Of(r *Row) uint32 {
 
 // ByName returns the row of a name without the prefix CSNE_CMD_, or nil.
 func ByName(name string) *Row { return byName[name] }
-
-// Family is one line of Families.
-type Family struct {
-	First, Last uint16 // wire identifiers
-	Count       int    // named identifiers; the table's one line of outliers is split in three
-	Subsystem   string
-}
-
-// Families partitions the wire identifiers by high byte (table 30.5).
-var Families = []Family{
-	{First: 0x0001, Last: 0x0034, Count: 52, Subsystem: "control, config, power, debug"},
-	{First: 0x0100, Last: 0x0108, Count: 9, Subsystem: "channel notifications"},
-	{First: 0x0200, Last: 0x0212, Count: 19, Subsystem: "program, process, procedure call"},
-	{First: 0x0300, Last: 0x0305, Count: 6, Subsystem: "events"},
-	{First: 0x0400, Last: 0x0404, Count: 5, Subsystem: "id handshakes"},
-	{First: 0x7000, Last: 0x7000, Count: 1, Subsystem: "outliers"},
-	{First: 0xff00, Last: 0xff00, Count: 1, Subsystem: "outliers"},
-	{First: 0x0000, Last: 0x0000, Count: 1, Subsystem: "outliers"},
-}

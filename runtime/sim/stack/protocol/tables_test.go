@@ -33,8 +33,8 @@ func TestCommandHeaderLayout(t *testing.T) {
 		width int
 	}{{"id", 0, 4}, {"size", 4, 4}, {"priority", 8, 4}, {"programId", 0xc, 4}, {"processId", 0x10, 4},
 		{"procedureId", 0x14, 4}}
-	if len(HeaderFields) != len(want) {
-		t.Fatalf("%d fields, want 6", len(HeaderFields))
+	if len(headerLayout.Fields) != len(want) {
+		t.Fatalf("%d fields, want 6", len(headerLayout.Fields))
 	}
 	h := Header{ID: 0x41, Size: 0, Priority: 7, ProgramID: 143, ProcessID: 287, ProcedureID: 9}
 	b := h.Append(nil)
@@ -43,9 +43,9 @@ func TestCommandHeaderLayout(t *testing.T) {
 	}
 	values := []uint32{0x41, 0, 7, 143, 287, 9}
 	for i, w := range want {
-		f := HeaderFields[i]
-		if f.Name != w.name || f.Off != w.off || f.Width != w.width {
-			t.Errorf("field %d is %s at %#x, want %s at %#x", i, f.Name, f.Off, w.name, w.off)
+		f := headerLayout.Fields[i]
+		if f.Name != w.name || f.Offset != w.off || f.Width != w.width {
+			t.Errorf("field %d is %s at %#x, want %s at %#x", i, f.Name, f.Offset, w.name, w.off)
 		}
 		if got := binary.LittleEndian.Uint32(b[w.off:]); got != values[i] {
 			t.Errorf("%s encodes as %d, want %d", w.name, got, values[i])
@@ -363,7 +363,7 @@ func TestCallAndRequestLimits(t *testing.T) {
 // Table 30.5.
 func TestIdentifierFamilies(t *testing.T) {
 	total := 0
-	for _, f := range Families {
+	for _, f := range families {
 		n := 0
 		for id := int(f.First); id <= int(f.Last); id++ {
 			if Wire.Row(uint32(id)) == nil {
@@ -559,10 +559,29 @@ func TestSubmissionIsExecutedAndNotified(t *testing.T) {
 	}
 }
 
+// family is one line of families.
+type family struct {
+	First, Last uint16 // wire identifiers
+	Count       int    // named identifiers; the table's one line of outliers is split in three
+	Subsystem   string
+}
+
+// families partitions the wire identifiers by high byte (table 30.5).
+var families = []family{
+	{First: 0x0001, Last: 0x0034, Count: 52, Subsystem: "control, config, power, debug"},
+	{First: 0x0100, Last: 0x0108, Count: 9, Subsystem: "channel notifications"},
+	{First: 0x0200, Last: 0x0212, Count: 19, Subsystem: "program, process, procedure call"},
+	{First: 0x0300, Last: 0x0305, Count: 6, Subsystem: "events"},
+	{First: 0x0400, Last: 0x0404, Count: 5, Subsystem: "id handshakes"},
+	{First: 0x7000, Last: 0x7000, Count: 1, Subsystem: "outliers"},
+	{First: 0xff00, Last: 0xff00, Count: 1, Subsystem: "outliers"},
+	{First: 0x0000, Last: 0x0000, Count: 1, Subsystem: "outliers"},
+}
+
 // familyOf returns the family of a wire identifier, or nil if it has none.
-func familyOf(wire uint16) *Family {
-	for i := range Families {
-		if f := &Families[i]; wire >= f.First && wire <= f.Last {
+func familyOf(wire uint16) *family {
+	for i := range families {
+		if f := &families[i]; wire >= f.First && wire <= f.Last {
 			return f
 		}
 	}

@@ -33,7 +33,7 @@ type step struct{ at, off, width int }
 var little = binary.NativeEndian.Uint16([]byte{1, 0}) == 1
 
 // New returns the layout of a T, whose fields have the tags at, the offset in bytes, name, and src, the source of the
-// field, which is "modelled" without a tag. A field is an unsigned number, or an array or a struct of fields, whose
+// field, which is "modelled" without a tag. A field is an unsigned number or an int32, or an array or a struct of fields, whose
 // parts follow one another without padding. A field that does not fit size bytes or that overlaps the one before is a
 // mistake of the program, which panics.
 func New[T any](size int) *Layout[T] {
@@ -69,10 +69,10 @@ func widthOf(t reflect.Type) (n int) {
 			n += widthOf(t.Field(i).Type)
 		}
 		return n
-	case reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
+	case reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64, reflect.Int32:
 		return int(t.Size())
 	}
-	panic("wire: a field of type " + t.String() + ", want an unsigned number of a fixed size")
+	panic("wire: a field of type " + t.String() + ", want an unsigned number of a fixed size, or an int32")
 }
 
 // add appends the steps of a field at byte at of the Go struct and byte off of the wire.
@@ -114,6 +114,14 @@ func (l *Layout[T]) Encode(b []byte, v *T) {
 	for _, s := range l.steps {
 		move(b[s.off:s.off+s.width], m[s.at:s.at+s.width])
 	}
+}
+
+// Append appends v to p.
+func (l *Layout[T]) Append(p []byte, v *T) []byte {
+	at := len(p)
+	p = append(p, make([]byte, l.Size)...)
+	l.Encode(p[at:], v)
+	return p
 }
 
 // memory returns the bytes of a Go struct, which has numbers only.

@@ -89,9 +89,9 @@ func TestMistakesInTagsPanic(t *testing.T) {
 		}, "the field before ends at 0x4"},
 		"signed": {func() {
 			New[struct {
-				X int32 `at:"0" name:"x"`
+				X int64 `at:"0" name:"x"`
 			}](8)
-		}, "a field of type int32"},
+		}, "a field of type int64"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			defer func() {
