@@ -250,8 +250,8 @@ func TestLiteralsAreConvertedExactly(t *testing.T) {
 	mixed := parseLiteral(t, `[1, "a", true, 1.5]`)
 	for name, err := range map[string]error{
 		"Floats": second(mixed.Floats()), "Ints": second(mixed.Ints()), "Uints": second(mixed.Uints()),
-		"Bools": second(mixed.Bools()), "Strings": second(mixed.Strings()), "Text": second(parseLiteral(t, `["a", "b"]`).
-				Text()),
+		"Bools": second(mixed.Bools()), "Strings": second(mixed.Strings()),
+		"Text": second(parseLiteral(t, `["a", "b"]`).Text()),
 	} {
 		if err == nil {
 			t.Errorf("%s: missing error", name)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/zinc-compiler/zinc/compile/pair"
 	"github.com/zinc-compiler/zinc/emit/e5"
+	"github.com/zinc-compiler/zinc/internal/locked"
 	"github.com/zinc-compiler/zinc/runtime/sim"
 	"github.com/zinc-compiler/zinc/runtime/sim/interp"
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/e5rt"
@@ -290,11 +291,7 @@ func (m *Model) timed() func() {
 
 // Spent returns the virtual time of the last run by cause, zero if the machine is another process's. It does not
 // include loading before the run. Time that other processes' work took meanwhile is in it.
-func (m *Model) Spent() Spent {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.spent
-}
+func (m *Model) Spent() Spent { return locked.Get(&m.mu, &m.spent) }
 
 // runner prepares a function with the calls of listing 2.4 before the loop.
 func (m *Model) runner(ctx context.Context, name string) (*runner, error) {

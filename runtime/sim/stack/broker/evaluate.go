@@ -3,6 +3,8 @@ package broker
 import (
 	"context"
 	"slices"
+
+	"github.com/zinc-compiler/zinc/internal/locked"
 )
 
 // Evaluate runs a procedure on surfaces, in place.
@@ -260,9 +262,7 @@ func (b *Broker) begin(method string, in *instance) (Handle, *bindings, error) {
 		b.mu.Unlock()
 		b.load.Lock()
 		defer b.load.Unlock()
-		b.mu.Lock()
-		gone := in.gone
-		b.mu.Unlock()
+		gone := locked.Get(&b.mu, &in.gone)
 		if !gone {
 			if err := b.wire(method, r, in); err != nil {
 				return 0, nil, err

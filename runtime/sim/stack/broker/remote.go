@@ -8,6 +8,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/zinc-compiler/zinc/internal/locked"
 )
 
 // Remote is a connection to a broker over a Unix socket.
@@ -46,11 +48,7 @@ func (c *RemoteClock) Advance(d time.Duration) error {
 }
 
 // take returns the time spent since the last answer.
-func (c *RemoteClock) take() time.Duration {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.after
-}
+func (c *RemoteClock) take() time.Duration { return locked.Get(&c.mu, &c.after) }
 
 // answered sets the time of an answer.
 func (c *RemoteClock) answered(at time.Duration) {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/zinc-compiler/zinc/internal/locked"
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/trace"
 )
 
@@ -206,11 +207,7 @@ func (b *Broker) wire(method string, r *resident, in *instance) error {
 	}
 }
 
-func (b *Broker) wiredBytes() int64 {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.wired
-}
+func (b *Broker) wiredBytes() int64 { return locked.Get(&b.mu, &b.wired) }
 
 // unwireOne releases the memory of the least recently used idle program: first among programs whose instances all save
 // power, then among those that no instance keeps. The caller holds load.

@@ -8,6 +8,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/zinc-compiler/zinc/internal/locked"
 )
 
 // serviceName is the name of the service in a request.
@@ -198,9 +200,7 @@ func (p *peer) order(body any) {
 	if !ok || !c.Value.Async {
 		return
 	}
-	p.mu.Lock()
-	s := p.session
-	p.mu.Unlock()
+	s := locked.Get(&p.mu, &p.session)
 	if s != nil {
 		c.Value.ticket = s.ticket(c.Value.Instance)
 	}

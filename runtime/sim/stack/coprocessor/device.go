@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 
 	"github.com/zinc-compiler/zinc/compile/cost"
+	"github.com/zinc-compiler/zinc/internal/locked"
 	"github.com/zinc-compiler/zinc/runtime/sim/engine"
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/firmware"
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/inject"
@@ -191,9 +192,7 @@ func (d *Device) Run(ctx context.Context) error {
 // TakeNotification is the host's side of the notification ring. ok is false if there is none; the error reports a
 // damaged one.
 func (d *Device) TakeNotification() (m *protocol.Message, ok bool, err error) {
-	d.mu.Lock()
-	b := d.boot
-	d.mu.Unlock()
+	b := locked.Get(&d.mu, &d.boot)
 	if b == nil || b.rings == nil {
 		return nil, false, nil
 	}
@@ -222,25 +221,13 @@ func (d *Device) TakeReply() (Reply, bool) {
 
 // LastError describes why the last failed message failed. It is a debugging aid: the host of a real device sees only
 // the status.
-func (d *Device) LastError() error {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return d.last
-}
+func (d *Device) LastError() error { return locked.Get(&d.mu, &d.last) }
 
 // RestartCount returns how often the firmware was restarted after a fault.
-func (d *Device) RestartCount() int {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return d.restarts
-}
+func (d *Device) RestartCount() int { return locked.Get(&d.mu, &d.restarts) }
 
 // Fabric returns the fabric's system register, S3_3_C15_C8_0.
-func (d *Device) Fabric() uint64 {
-	d.running.Lock()
-	defer d.running.Unlock()
-	return d.fabric.value
-}
+func (d *Device) Fabric() uint64 { return locked.Get(&d.running, &d.fabric.value) }
 
 // Stats counts what the device has done since New.
 type Stats struct {
@@ -255,11 +242,7 @@ type Stats struct {
 }
 
 // Stats returns the counts.
-func (d *Device) Stats() Stats {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return d.stats
-}
+func (d *Device) Stats() Stats { return locked.Get(&d.mu, &d.stats) }
 
 // count updates the counts.
 func (d *Device) count(f func(*Stats)) {
@@ -270,33 +253,21 @@ func (d *Device) count(f func(*Stats)) {
 
 // Tasks lists the firmware's tasks with their states, nil without a boot.
 func (d *Device) Tasks() []firmware.TaskReport {
-	d.mu.Lock()
-	b := d.boot
-	d.mu.Unlock()
-	if b == nil {
-		return nil
-	}
-	return b.kernel.TaskList()
+	return ofBoot(d, func(b *boot) []firmware.TaskReport { return b.kernel.TaskList() })
 }
 
 // Processes lists the processes of the programs, nil without a boot.
 func (d *Device) Processes() []firmware.ProcessReport {
-	d.mu.Lock()
-	b := d.boot
-	d.mu.Unlock()
-	if b == nil {
-		return nil
-	}
-	return b.table.programs.Processes()
+	return ofBoot(d, func(b *boot) []firmware.ProcessReport { return b.table.programs.Processes() })
 }
 
 // Pools reports every pool of the firmware, nil without a boot.
-func (d *Device) Pools() []firmware.Report {
-	d.mu.Lock()
-	b := d.boot
-	d.mu.Unlock()
-	if b == nil {
-		return nil
+func (d *Device) Pools() []firmware.Report { return ofBoot(d, (*boot).pools) }
+
+// ofBoot returns what f makes of the current boot, or the zero value without one.
+func ofBoot[T any](d *Device, f func(b *boot) T) (none T) {
+	if b := locked.Get(&d.mu, &d.boot); b != nil {
+		return f(b)
 	}
-	return b.pools()
+	return none
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/zinc-compiler/zinc/internal/locked"
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/protocol"
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/trace"
 )
@@ -64,9 +65,7 @@ func (b *boot) ringHost(mask uint32) {
 	if mask&^1 == 0 {
 		return
 	}
-	b.d.mu.Lock()
-	targets := b.d.targets
-	b.d.mu.Unlock()
+	targets := locked.Get(&b.d.mu, &b.d.targets)
 	for i := TargetWaiter; i < numTargets; i++ {
 		if mask>>i&1 == 1 && targets[i].set {
 			b.ringOne(targets[i].reg, targets[i].mask)

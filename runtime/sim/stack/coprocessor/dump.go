@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/zinc-compiler/zinc/internal/locked"
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/inject"
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/protocol"
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/trace"
@@ -53,11 +54,7 @@ func (c *CoreDump) Next() (Section, bool) {
 
 // Dump returns the staged dump, or nil. It stays until a cold
 // boot.
-func (d *Device) Dump() *CoreDump {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return d.dump
-}
+func (d *Device) Dump() *CoreDump { return locked.Get(&d.mu, &d.dump) }
 
 // Fault reports why the firmware has stopped. It accepts nothing until the host has reset it.
 type Fault struct {
@@ -166,9 +163,7 @@ func (b *boot) stage(f *Fault) *CoreDump {
 	if b.inInterrupt {
 		context = "interrupt"
 	}
-	b.d.mu.Lock()
-	restarts := b.d.restarts
-	b.d.mu.Unlock()
+	restarts := locked.Get(&b.d.mu, &b.d.restarts)
 	var tasks []string
 	for _, t := range b.kernel.TaskList() {
 		tasks = append(tasks, t.Name+" "+t.State.String())

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/zinc-compiler/zinc/internal/locked"
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/firmware"
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/protocol"
 )
@@ -150,9 +151,7 @@ func (b *boot) abandon(process int32) {
 
 // SignalEvent signals a shared event from outside the device: calls that wait for the value run in the next Run.
 func (d *Device) SignalEvent(id, value uint64) error {
-	d.mu.Lock()
-	b := d.boot
-	d.mu.Unlock()
+	b := locked.Get(&d.mu, &d.boot)
 	if b == nil {
 		return errNotUp
 	}
@@ -161,9 +160,7 @@ func (d *Device) SignalEvent(id, value uint64) error {
 
 // Events returns the values of the shared events by identifier.
 func (d *Device) Events() map[uint64]uint64 {
-	d.mu.Lock()
-	b := d.boot
-	d.mu.Unlock()
+	b := locked.Get(&d.mu, &d.boot)
 	if b == nil {
 		return nil
 	}

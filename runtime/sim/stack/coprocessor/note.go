@@ -4,6 +4,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/zinc-compiler/zinc/internal/locked"
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/firmware"
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/inject"
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/protocol"
@@ -107,9 +108,7 @@ func (b *boot) releaseNotes(all bool) {
 // HeldUntil returns when the next delayed notification arrives, or false if there is none. Only an injector delays
 // notifications.
 func (d *Device) HeldUntil() (at time.Duration, ok bool) {
-	d.mu.Lock()
-	b := d.boot
-	d.mu.Unlock()
+	b := locked.Get(&d.mu, &d.boot)
 	if b == nil {
 		return 0, false
 	}

@@ -85,22 +85,11 @@ func (b *boot) quiesce() error {
 }
 
 // Secure reports whether the firmware is in the secure phase.
-func (d *Device) Secure() bool {
-	d.mu.Lock()
-	b := d.boot
-	d.mu.Unlock()
-	return b != nil && b.loop.State() == firmware.ExecSecure
-}
+func (d *Device) Secure() bool { return d.LoopState() == firmware.ExecSecure }
 
 // LoopState returns the state of the execution loop, INIT without a boot.
 func (d *Device) LoopState() firmware.ExecState {
-	d.mu.Lock()
-	b := d.boot
-	d.mu.Unlock()
-	if b == nil {
-		return firmware.ExecInit
-	}
-	return b.loop.State()
+	return ofBoot(d, func(b *boot) firmware.ExecState { return b.loop.State() })
 }
 
 // PowerOff takes power from one of the engine's devices, or returns false if it has none.

@@ -22,9 +22,10 @@ type IOExternalMethodArguments struct {
 // ArgumentsSize is the size of the block in bytes: its last field and padding.
 const ArgumentsSize = 0x68
 
-// argumentBlock is the block that every selector reads. The offsets are from listing 27.2. The gaps imply the widths and
-// that arrays are passed as pointers; IOKit's public header has the scalar count at +0x28 and a separate pointer for the
-// reference, which the listing joins: the 0x20-byte asyncReference stands before the scalars when a port is given.
+// argumentBlock is the block that every selector reads. The offsets are from listing 27.2. The gaps imply the widths
+// and that arrays are passed as pointers; IOKit's public header has the scalar count at +0x28 and a separate pointer
+// for the reference, which the listing joins: the 0x20-byte asyncReference stands before the scalars when a port is
+// given.
 type argumentBlock struct {
 	port       uint64 `at:"0x08" name:"asyncWakePort" src:"listing 27.2; modelled: the port's name, 0 for none"`
 	scalarIn   uint64 `at:"0x10" name:"scalarInput" src:"listing 27.2; a pointer"`

@@ -224,7 +224,7 @@ func DecodeDispatch(array []byte, selector uint32) (DispatchRecord, error) {
 	r := DispatchRecord{
 		Function: x.function,
 		Handler:  -1,
-		Sizes:    Sizes{x.scalarIn, x.structIn, x.scalarOut, x.structOut},
+		Sizes:    Sizes{ScalarIn: x.scalarIn, StructIn: x.structIn, ScalarOut: x.scalarOut, StructOut: x.structOut},
 		Debug:    x.reserved[0] != 0,
 	}
 	if p, ok := authenticate(r.Function); ok && p >= handlerBase && (p-handlerBase)%handlerStride == 0 {

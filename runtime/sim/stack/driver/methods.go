@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/zinc-compiler/zinc/internal/locked"
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/coprocessor"
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/protocol"
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/translation"
@@ -347,9 +348,7 @@ func (c *client) signalEvent(a *MethodArguments) (Return, error) {
 
 func (c *client) flushMappings(a *MethodArguments) (Return, error) {
 	return c.d.gated(c, "ANE_FlushInactiveDARTMappings", func(time.Duration) (Return, error) {
-		c.mu.Lock()
-		s := c.space
-		c.mu.Unlock()
+		s := locked.Get(&c.mu, &c.space)
 		if s != nil {
 			a.Out[0] = uint64(s.ctx.Flush())
 		}
@@ -424,9 +423,7 @@ func (c *client) clientsInfo(a *MethodArguments) (Return, error) {
 
 // showAllocations lists the client's mapped pages, in runs of one usage.
 func (c *client) showAllocations(a *MethodArguments) (Return, error) {
-	c.mu.Lock()
-	sp := c.space
-	c.mu.Unlock()
+	sp := locked.Get(&c.mu, &c.space)
 	if sp == nil {
 		return Success, nil
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/zinc-compiler/zinc/internal/locked"
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/runtime/sim"
 )
@@ -20,9 +21,7 @@ func CreateWithProgramFunction(f *ProgramFunction) (*PrecompiledComputeOpCreateO
 			"retain one with "+callRetainFunction)
 	}
 	rt := f.lib.rt
-	rt.mu.Lock()
-	state := f.state
-	rt.mu.Unlock()
+	state := locked.Get(&rt.mu, &f.state)
 	if state != loaded {
 		return nil, rt.refuse(callOptionsCreate, f, ErrOrder, "it is not loaded", "load it with "+callLoad)
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/zinc-compiler/zinc/compile/cost"
+	"github.com/zinc-compiler/zinc/internal/locked"
 )
 
 // Clock is a virtual clock, which only Spend and Advance advance. It keeps account of what its time passed for.
@@ -39,11 +40,7 @@ func NewClock(timers int) (*Clock, error) {
 }
 
 // Now returns the time since the clock's start.
-func (c *Clock) Now() time.Duration {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.now
-}
+func (c *Clock) Now() time.Duration { return locked.Get(&c.mu, &c.now) }
 
 // Timers reports the pool of timers.
 func (c *Clock) Timers() Report { return c.pool.Report() }
@@ -135,11 +132,7 @@ func (s Spent) Chained() cost.Time {
 }
 
 // Spent returns the time that has passed for each cause; the sum is Now.
-func (c *Clock) Spent() Spent {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.spent
-}
+func (c *Clock) Spent() Spent { return locked.Get(&c.mu, &c.spent) }
 
 // Advance advances the clock by d for a wait.
 func (c *Clock) Advance(d time.Duration) error { return c.Spend(cost.Waiting, d) }

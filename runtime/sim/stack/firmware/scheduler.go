@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+
+	"github.com/zinc-compiler/zinc/internal/locked"
 )
 
 // NumPriorities is the number of levels; 0 is the most urgent. Levels 0 and 1
@@ -125,11 +127,7 @@ func (s *Scheduler) Requeue(id uint64) error {
 }
 
 // Credits returns how many further requests of a priority may start.
-func (s *Scheduler) Credits(priority int) int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.credit[priority]
-}
+func (s *Scheduler) Credits(priority int) int { return locked.Get(&s.mu, &s.credit[priority]) }
 
 // SchedulerReport is the state of a scheduler.
 type SchedulerReport struct {

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+
+	"github.com/zinc-compiler/zinc/internal/locked"
 )
 
 // Config sizes a controller. Zero values take the defaults, which are modelled.
@@ -139,11 +141,7 @@ func (c *Controller) Cache() *CacheRequests { return c.cache }
 func (c *Controller) RPC() *RPCEventMap { return &c.rpc }
 
 // Fault returns the error that faulted a strict controller, or nil.
-func (c *Controller) Fault() error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.fault
-}
+func (c *Controller) Fault() error { return locked.Get(&c.mu, &c.fault) }
 
 // Post is the host's side: it copies a message into a channel's ring.
 func (c *Controller) Post(ch Channel, msg []byte) error {

@@ -3,6 +3,8 @@ package protocol
 import (
 	"fmt"
 	"sync"
+
+	"github.com/zinc-compiler/zinc/internal/locked"
 )
 
 // MaxSlots bounds the messages in a ring, modelled.
@@ -76,11 +78,7 @@ func (e *Endpoint) Unbind() (lost int, err error) {
 }
 
 // Bound reports ipcEndpointSetDone.
-func (e *Endpoint) Bound() bool {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return e.setDone
-}
+func (e *Endpoint) Bound() bool { return locked.Get(&e.mu, &e.setDone) }
 
 // DoorBell returns the register and the mask, one bit, that notify the host.
 func (e *Endpoint) DoorBell() (reg uint64, mask uint32) {
@@ -137,8 +135,4 @@ func (e *Endpoint) Take() ([]byte, bool) {
 }
 
 // Pending returns the number of messages in the ring.
-func (e *Endpoint) Pending() int {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return e.n
-}
+func (e *Endpoint) Pending() int { return locked.Get(&e.mu, &e.n) }

@@ -7,6 +7,8 @@ import (
 	"sync/atomic"
 	"time"
 	"unsafe"
+
+	"github.com/zinc-compiler/zinc/internal/locked"
 )
 
 // Context is one client's address space. Addresses are valid only in their own context.
@@ -80,11 +82,7 @@ func (c *Context) Client() uint64 { return c.client }
 func (c *Context) Losses() uint64 { return c.losses.Load() }
 
 // Stream returns the context's current stream, or NoSlot.
-func (c *Context) Stream() int {
-	c.unit.mu.Lock()
-	defer c.unit.mu.Unlock()
-	return c.slot
-}
+func (c *Context) Stream() int { return locked.Get(&c.unit.mu, &c.slot) }
 
 func (c *Context) fault(f Fault) *Fault {
 	f.Stream, f.Client = c.Stream(), c.client
@@ -152,9 +150,7 @@ func (c *Context) mapping(host []byte, usage Usage, task string, addr uint64, fi
 }
 
 func (c *Context) noStream(f Fault) *Fault {
-	c.unit.mu.Lock()
-	gone := c.gone
-	c.unit.mu.Unlock()
+	gone := locked.Get(&c.unit.mu, &c.gone)
 	f.Reason, f.Limit, f.Advice = NoStream, uint64(c.unit.cfg.Slots), "release mappings of another client"
 	if gone {
 		f.Reason, f.Advice = Closed, "open the context again"

@@ -33,9 +33,9 @@ type step struct{ at, off, width int }
 var little = binary.NativeEndian.Uint16([]byte{1, 0}) == 1
 
 // New returns the layout of a T, whose fields have the tags at, the offset in bytes, name, and src, the source of the
-// field, which is "modelled" without a tag. A field is an unsigned number or an int32, or an array or a struct of fields, whose
-// parts follow one another without padding. A field that does not fit size bytes or that overlaps the one before is a
-// mistake of the program, which panics.
+// field, which is "modelled" without a tag. A field is an unsigned number or an int32, or an array or a struct of
+// fields, whose parts follow one another without padding. A field that does not fit size bytes or that overlaps the one
+// before is a mistake of the program, which panics.
 func New[T any](size int) *Layout[T] {
 	l := &Layout[T]{Size: size}
 	t := reflect.TypeFor[T]()
