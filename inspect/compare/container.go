@@ -1,12 +1,12 @@
 package compare
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/zinc-compiler/zinc/compile/provenance"
@@ -14,79 +14,94 @@ import (
 	"github.com/zinc-compiler/zinc/emit/hwx"
 	"github.com/zinc-compiler/zinc/frontend/mil"
 	"github.com/zinc-compiler/zinc/internal/diag"
+	"github.com/zinc-compiler/zinc/internal/node"
 )
+
+// apart are the keys of values that are not compared: those that follow from sizes and order, or from the bytes of
+// another file, and lists of parts that are records of their own. A record's own name is in its key.
+var apart = []string{
+	"addr", "offset", "vmaddr", "fileoff", "entry", "aperture_va", "symbol_index", "anehash", "anehash_path",
+	"program_symbol", "intermediate_buffer_handle", "procedure", "sections", "operands", "blocks",
+}
+
+// take adds the values of a node, those of its objects by both keys. Of the buffer-access registers, whose values are
+// addresses, it adds which are set.
+func (r *record) take(n *node.Node, within string) {
+	for _, p := range n.Entries() {
+		name, text := within+cmp.Or(p.Key, nameOf(p)), fmt.Sprint(p.Value)
+		switch {
+		case slices.Contains(apart, p.Key), name == "name":
+		case p.Value == nil:
+			r.take(p, name+" ")
+		case within == "bars ":
+			r.put(name, "set")
+		case strings.Contains(text, "\n"):
+			r.text = text
+		default:
+			r.put(name, text)
+		}
+	}
+}
+
+// nameOf returns the name of a node's object.
+func nameOf(n *node.Node) string { return fmt.Sprint(n.Get("name").Value) }
+
+// newRecord returns the record of a node's object, which came from statements.
+func newRecord(key string, n *node.Node, names ...string) record {
+	r := record{key: key, names: names}
+	r.take(n, "")
+	return r
+}
 
 // container compares the parts of the containers. It ignores addresses and file offsets, which follow from sizes and
 // order, and the names of kernel tiles, which follow from their bytes.
 func (p *pairing) container() ([]*Change, error) {
-	return records(Container, p.a.parts(p.procedure), p.b.parts(func(n string) string { return n })), nil
+	a, err := p.a.parts(p.procedure)
+	if err != nil {
+		return nil, err
+	}
+	b, err := p.b.parts(func(n string) string { return n })
+	return records(Container, a, b), err
 }
 
 // parts returns the parts of a container, with the names of procedures on side B.
-func (s *Side) parts(procedure func(string) string) (out []record) {
-	f := s.file
-	head := record{key: "header"}
-	head.num("CPU type", uint64(f.Header.CPUType))
-	head.num("CPU subtype", uint64(f.Header.CPUSubtype))
-	head.num("file type", uint64(f.Header.FileType))
-	head.num("flags", uint64(f.Header.Flags))
-	head.put("banner", banner(f))
-	out = append(out, head)
-	for _, g := range f.Segments() {
-		r := record{key: "segment " + g.Name.String()}
-		r.num("file bytes", g.FileSize)
-		if g.FileSize == 0 {
-			r.num("address bytes", g.VMSize)
-		}
-		r.num("flags", uint64(g.Flags))
-		r.num("protection", uint64(g.InitProt))
-		out = append(out, r)
-		for _, x := range g.Sections {
-			r := record{key: "section " + g.Name.String() + "," + x.Name.String()}
-			r.num("bytes", x.Size)
-			r.num("flags", uint64(x.Flags))
-			r.num("relocations", uint64(len(x.Relocs)))
-			out = append(out, r)
-		}
+func (s *Side) parts(procedure func(string) string) ([]record, error) {
+	n, err := hwx.Describe(s.file)
+	if err != nil {
+		return nil, err
 	}
-	for _, x := range f.Ports() {
-		out = append(out, record{key: "port " + x.Name, names: s.valueNames(x.Name)})
-	}
-	for _, t := range f.Tensors() {
-		r := record{key: "tensor " + t.Name + " of " + procedure(t.Procedure), names: s.valueNames(t.Name)}
-		r.put("binding", map[uint32]string{hwx.BindInput: "input", hwx.BindOutput: "output"}[t.Binding])
-		r.num("element", uint64(t.Element))
-		r.put("dimensions", fmt.Sprint(t.Dims))
-		r.put("strides", fmt.Sprint(t.Strides))
-		r.num("span", t.Span)
-		out = append(out, r)
-	}
-	for _, x := range f.Procedures() {
-		r := record{key: "procedure " + procedure(x.Name)}
-		r.put("name", x.Name)
-		r.num("tasks", uint64(x.Tasks))
-		r.num("words of the first task", uint64(x.FirstWords))
-		var bars []string
-		for i := range hwx.Bars {
-			if x.Bars[i] != 0 {
-				bars = append(bars, strconv.Itoa(i))
+	head := newRecord("header", n.Get("header"))
+	head.put("banner", banner(s.file))
+	out := []record{head}
+	for _, c := range n.Get("commands").Parts {
+		for _, p := range c.Entries() {
+			switch name := nameOf(p); p.Key {
+			case "program":
+				r := newRecord("procedure "+procedure(name), p)
+				r.put("name", name)
+				out = append(out, r)
+			case "tensor":
+				of := procedure(fmt.Sprint(p.Get("procedure").Value))
+				out = append(out, newRecord("tensor "+name+" of "+of, p, s.valueNames(name)...))
+			case "port", "segment":
+				out = append(out, newRecord(p.Key+" "+name, p, s.valueNames(name)...))
+				for _, x := range p.Get("sections").Parts {
+					out = append(out, newRecord("section "+name+","+nameOf(x), x))
+				}
 			}
 		}
-		r.put("buffer-access registers", strings.Join(bars, " "))
-		out = append(out, r)
 	}
 	names := map[string]int{}
-	for _, y := range f.Symbols() {
+	for _, y := range s.file.Symbols() {
 		names[tileless(y.Name)]++
 	}
-	keys := slices.Sorted(maps.Keys(names))
-	for _, n := range keys {
+	for _, n := range slices.Sorted(maps.Keys(names)) {
 		value, _, _ := strings.Cut(n, ":")
 		r := record{key: "symbol " + n, names: s.valueNames(value)}
 		r.num("number", uint64(names[n]))
 		out = append(out, r)
 	}
-	return out
+	return out, nil
 }
 
 // valueNames returns the values of the model's functions that a name may represent.
@@ -232,81 +247,36 @@ func (s *Side) toldOperations() map[operationID]*provenance.Operation {
 }
 
 func (s *Side) steps() (out []record) {
-	for _, kv := range s.program.BuildInfo {
-		if kv.Key == e5.KeyInputFilePath {
-			continue // the name of the source
+	n := e5.Describe(s.program)
+	for _, kv := range n.Get("build_info").Parts {
+		if key := fmt.Sprint(kv.Get("key").Value); key != e5.KeyInputFilePath { // the name of the source
+			out = append(out, newRecord("build info "+key, kv))
 		}
-		r := record{key: "build info " + kv.Key}
-		r.put("value", kv.Value)
-		out = append(out, r)
 	}
 	told := s.toldOperations()
-	for i := range s.program.Functions {
-		f := &s.program.Functions[i]
-		head := record{key: "function " + f.Name}
-		name := func(ids []uint32) string {
-			var ns []string
-			for _, x := range ids {
-				ns = append(ns, f.Operands[x].Name)
-			}
-			return strings.Join(ns, " ")
+	for _, f := range n.Get("functions").Parts {
+		fn := nameOf(f)
+		out = append(out, newRecord("function "+fn, f))
+		for _, o := range f.Get("operands").Parts {
+			out = append(out, newRecord("operand "+nameOf(o)+" of "+fn, o, qualified(sourceName(fn), nameOf(o))))
 		}
-		head.put("inputs", name(f.Inputs))
-		head.put("outputs", name(f.Outputs))
-		head.put("states", name(f.States))
-		out = append(out, head)
-		for k := range f.Operands {
-			o := &f.Operands[k]
-			r := record{
-				key:   "operand " + o.Name + " of " + f.Name,
-				names: []string{qualified(sourceName(f.Name), o.Name)},
-			}
-			r.put("layout", o.Desc.String())
-			r.put("aperture", o.Aperture.String())
-			r.put("port", o.Port.Name)
-			r.num("bytes", o.Port.ByteSize)
-			out = append(out, r)
-		}
-		n := 0
-		for b := range f.Blocks {
-			for k := range f.Blocks[b].Operations {
-				o := &f.Blocks[b].Operations[k]
-				r := record{key: o.Type.String() + " giving " + name(o.Outputs) + " of " + f.Name}
-				r.put("inputs", name(o.Inputs))
-				parameters(&r, o.Attrs)
-				if x := told[operationID{f.Name, n}]; x != nil {
+		k := 0
+		for _, b := range f.Get("blocks").Parts {
+			for _, o := range b.Get("operations").Parts {
+				key := fmt.Sprintf("%v giving %v of %s", o.Get("type").Value, o.Get("outputs").Value, fn)
+				r := newRecord(key, o)
+				if x := told[operationID{fn, k}]; x != nil {
 					r.names = s.from(x.Node, x.With)
 				}
 				out = append(out, r)
-				n++
+				k++
 			}
 		}
 	}
-	for _, x := range s.program.Aliases {
-		out = append(out, record{key: "alias " + x.Name})
+	for _, x := range n.Get("aliases").Parts {
+		out = append(out, newRecord("alias "+nameOf(x), x))
 	}
 	return out
-}
-
-// parameters lists the attributes of an operation of the chain.
-func parameters(r *record, a e5.Attrs) {
-	switch a := a.(type) {
-	case *e5.AneInferenceAttrs:
-		r.put("procedure", a.ProcedureName)
-		r.put("options", a.CompilerOptions)
-	case *e5.CpuInferenceAttrs:
-		r.put("entry", a.Entry)
-		r.text = a.Program
-		for i := range a.Constants {
-			r.put("constant "+a.Constants[i].Name, "SHA-256 "+digest(a.Constants[i].Data))
-		}
-	case *e5.CastAttrs:
-		r.put("from", a.SrcDType.String())
-		r.put("to", a.DstDType.String())
-		r.put("component pack", strconv.Itoa(int(a.ComponentPack)))
-	default:
-		r.put("parameters", brief(fmt.Sprintf("%+v", a)))
-	}
 }
 
 // digest returns the first half of a SHA-256, in hex.

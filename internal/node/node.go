@@ -141,6 +141,19 @@ func (n *Node) Part(other *Node) *Node {
 	return other
 }
 
+// Get returns the part of an object with a key, an empty node if there is none.
+func (n *Node) Get(key string) *Node {
+	for _, p := range n.Entries() {
+		if p.Key == key {
+			return p
+		}
+	}
+	return &Node{}
+}
+
+// Entries returns the parts that JSON has, those of parts without a key among them.
+func (n *Node) Entries() []*Node { return n.entries(nil) }
+
 // WriteText writes the text of the node and its parts.
 func (n *Node) WriteText(w io.Writer) error {
 	tw := tabwriter.NewWriter(w, 0, 8, 2, ' ', tabwriter.StripEscape)
