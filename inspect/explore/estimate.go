@@ -134,22 +134,10 @@ func operations(p *ir.Program) []statement {
 	out := []statement{}
 	for _, f := range p.Funcs {
 		for _, v := range f.Body.Params {
-			out = append(out, statement{
-				Line: max(v.Pos.Line, 0),
-				Col:  max(v.Pos.Col, 0),
-				Func: f.Name,
-				Op:   ir.StmtParam,
-				Name: v.Name,
-			})
+			out = append(out, newStatement(f.Name, ir.StmtParam, v.Name, v.Pos))
 		}
 		ir.Walk(f, func(op *ir.Op) {
-			out = append(out, statement{
-				Line: max(op.Pos.Line, 0),
-				Col:  max(op.Pos.Col, 0),
-				Func: f.Name,
-				Op:   op.Def.Name,
-				Name: op.Name,
-			})
+			out = append(out, newStatement(f.Name, op.Def.Name, op.Name, op.Pos))
 		})
 	}
 	return out

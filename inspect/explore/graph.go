@@ -48,24 +48,12 @@ const leastLabel = 256
 const maxNodes = 20_000
 
 // graphView answers with the graph of the source, which is read again: it belongs to no pass.
-func graphView(s *Server, v *view, r *http.Request) (_ any, err error) {
+func graphView(s *Server, v *view, r *http.Request) (any, error) {
 	if v.list != nil && v.list.HasErrors() {
 		return nil, &requestError{http.StatusConflict, errFailed}
 	}
 	fn := r.URL.Query().Get("function")
-	leave, err := s.gate.enter(r.Context(), "reading")
-	if err != nil {
-		return nil, err
-	}
-	defer leave()
-	ctx, stop, explain := s.limits.guard(r.Context(), "reading")
-	defer stop()
-	defer s.rescue("reading "+v.model.Name, &err)
-	g, err := v.graph(ctx, fn)
-	if err = explain(err); err != nil {
-		return nil, err
-	}
-	return g, nil
+	return s.job(r, v, "reading", func(ctx context.Context) (any, error) { return v.graph(ctx, fn) })
 }
 
 func (v *view) graph(ctx context.Context, fn string) (*graphAnswer, error) {

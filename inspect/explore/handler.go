@@ -204,14 +204,14 @@ var compressors = sync.Pool{New: func() any {
 
 // reply writes a value as JSON.
 func reply(w http.ResponseWriter, r *http.Request, v any) {
-	var b rawBuffer
+	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false) // the answer is not embedded in HTML
 	if err := enc.Encode(v); err != nil {
 		fail(w, &faultError{err})
 		return
 	}
-	send(w, r, "application/json", b)
+	send(w, r, "application/json", b.Bytes())
 }
 
 // send writes a body, compressed if the client accepts it.

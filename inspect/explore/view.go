@@ -7,6 +7,7 @@ import (
 	"github.com/zinc-compiler/zinc/compile/provenance"
 	"github.com/zinc-compiler/zinc/inspect/report"
 	"github.com/zinc-compiler/zinc/internal/diag"
+	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/lower/td"
 )
 
@@ -46,13 +47,17 @@ type view struct {
 	size                int64 // approximate memory in bytes
 }
 
-// statement is a statement of the source.
+// statement is a statement of the source, comparable so that it can be found among others.
 type statement struct {
 	Line int32  `json:"line"` // from 1; 0 where the source has no lines
 	Col  int32  `json:"column"`
 	Func string `json:"function"`
 	Op   string `json:"op"` // operation, or "const", "input", "func"
 	Name string `json:"name"`
+}
+
+func newStatement(fn, op, name string, at ir.Pos) statement {
+	return statement{Line: max(at.Line, 0), Col: max(at.Col, 0), Func: fn, Op: op, Name: name}
 }
 
 // summary is the answer to a request to compile.
@@ -136,14 +141,6 @@ func (v *view) summary() (*summary, error) {
 // maxPlaces is the maximum number of diagnostics in a summary.
 const maxPlaces = 200
 
-// rawBuffer is a growing slice of bytes.
-type rawBuffer []byte
-
-func (b *rawBuffer) Write(p []byte) (int, error) {
-	*b = append(*b, p...)
-	return len(p), nil
-}
-
 // weight returns the approximate memory of the view in bytes.
 func (v *view) weight() int64 { return v.size }
 
@@ -153,13 +150,6 @@ func (v *view) close() error {
 		return nil
 	}
 	return v.files.close()
-}
-
-// statementKey tells statements apart in both the debug database and the
-// observer's list.
-type statementKey struct {
-	fn, op, name string
-	line, col    int32
 }
 
 // listStatements lists the statements of the debug database.
@@ -176,19 +166,12 @@ func (v *view) number(o *observer) {
 	to := make([]int32, len(o.stmts))
 	if v.db != nil {
 		v.listStatements()
-		index := map[statementKey]int32{}
-		for i := range v.db.Statements {
-			s := &v.db.Statements[i]
-			index[statementKey{fn: s.Func, op: s.Op, name: s.Name, line: s.Line, col: s.Col}] = int32(i)
+		index := map[statement]int32{}
+		for i, s := range v.statements {
+			index[s] = int32(i)
 		}
 		for i, s := range o.stmts {
-			n, ok := index[statementKey{
-				fn:   s.Func,
-				op:   s.Op,
-				name: s.Name,
-				line: max(s.Pos.Line, 0),
-				col:  max(s.Pos.Col, 0),
-			}]
+			n, ok := index[newStatement(s.Func, s.Op, s.Name, s.Pos)]
 			if !ok {
 				n = -1
 			}
@@ -197,13 +180,7 @@ func (v *view) number(o *observer) {
 	} else {
 		for i, s := range o.stmts {
 			to[i] = int32(i)
-			v.statements = append(v.statements, statement{
-				Line: max(s.Pos.Line, 0),
-				Col:  max(s.Pos.Col, 0),
-				Func: s.Func,
-				Op:   s.Op,
-				Name: s.Name,
-			})
+			v.statements = append(v.statements, newStatement(s.Func, s.Op, s.Name, s.Pos))
 		}
 	}
 	// Lines share their lists of statements, and snapshots their lines.
