@@ -124,14 +124,9 @@ func (c *compileCommand) fromCache(ctx context.Context, kept *slot, path string,
 		c.looks() {
 		return false, nil
 	}
-	own, err := pair.Files(path, c.weights)
-	if err != nil {
-		return false, nil // opening the model reports what is wrong
-	}
-	for _, f := range own {
-		if sameFile(to.Container, f.Path) || sameFile(to.Descriptor, f.Path) {
-			return false, usagef("-o %s would replace a file of the model, %s", c.out, f.Path)
-		}
+	if err := c.replaces(c.env, path, path, "-o "+c.out, atomicfile.File{Path: to.Container},
+		atomicfile.File{Path: to.Descriptor}); err != nil {
+		return false, err
 	}
 	files, ok := kept.files(ctx, c.env, to.Container)
 	if !ok {

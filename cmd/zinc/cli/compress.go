@@ -13,10 +13,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/zinc-compiler/zinc/compile/cost"
-	"github.com/zinc-compiler/zinc/compile/pair"
 	"github.com/zinc-compiler/zinc/frontend"
 	"github.com/zinc-compiler/zinc/inspect/report"
-	"github.com/zinc-compiler/zinc/internal/atomicfile"
 	"github.com/zinc-compiler/zinc/internal/diag"
 	"github.com/zinc-compiler/zinc/internal/jsonform"
 	"github.com/zinc-compiler/zinc/target"
@@ -203,46 +201,13 @@ func (c *compressCommand) write(ctx context.Context, path string, r *compress.Re
 	if err != nil {
 		return nil, err
 	}
-	if err := c.apart(path, files); err != nil {
+	if err := c.replaces(c.env, path, path, "-o "+c.out, files...); err != nil {
 		return nil, err
 	}
 	if err := foreign(c.out, files); err != nil {
 		return nil, err
 	}
-	if !c.dryRun {
-		if err := atomicfile.Write(ctx, files...); err != nil {
-			return nil, err
-		}
-		return written(files)
-	}
-	list := []fileJSON{}
-	for _, f := range files {
-		n, err := sizeOf(f)
-		if err != nil {
-			return nil, err
-		}
-		list = append(list, fileJSON{f.Path, int64(n)})
-	}
-	return list, nil
-}
-
-// apart returns an error if a file would replace one of the model.
-func (c *compressCommand) apart(from string, files []atomicfile.File) error {
-	if c.stdin.IsStdin(from) {
-		return nil
-	}
-	own, err := pair.Files(from, c.weights)
-	if err != nil {
-		own = []pair.File{{Path: from}}
-	}
-	for _, f := range files {
-		for _, g := range own {
-			if sameFile(f.Path, g.Path) {
-				return usagef("-o %s would replace a file of the model, %s; choose another OUTPUT", c.out, g.Path)
-			}
-		}
-	}
-	return nil
+	return save(ctx, c.dryRun, files)
 }
 
 // text writes the tables.

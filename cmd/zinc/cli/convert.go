@@ -10,7 +10,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/zinc-compiler/zinc/compile/pair"
 	"github.com/zinc-compiler/zinc/frontend"
 	"github.com/zinc-compiler/zinc/internal/atomicfile"
 	"github.com/zinc-compiler/zinc/internal/jsonform"
@@ -96,7 +95,7 @@ func (c *convertCommand) run(ctx context.Context, from, to string) error {
 	if err != nil {
 		return err
 	}
-	if err := c.apart(from, to, files); err != nil {
+	if err := c.replaces(c.env, from, from, "convert: "+to, files...); err != nil {
 		return err
 	}
 	if err := foreign(to, files); err != nil {
@@ -120,25 +119,6 @@ func (c *convertCommand) compiler() (map[string]string, error) {
 			`{"coremlc-version": "3500.32.1"}: %w`, c.buildInfo, err)
 	}
 	return info, nil
-}
-
-// apart returns an error if a file would replace one of the model.
-func (c *convertCommand) apart(from, to string, files []atomicfile.File) error {
-	if c.stdin.IsStdin(from) {
-		return nil
-	}
-	own, err := pair.Files(from, c.weights)
-	if err != nil {
-		own = []pair.File{{Path: from}} // a text with weights in an unknown form
-	}
-	for _, f := range files {
-		for _, g := range own {
-			if sameFile(f.Path, g.Path) {
-				return usagef("convert: %s would replace a file of the model, %s; choose another OUTPUT", to, g.Path)
-			}
-		}
-	}
-	return nil
 }
 
 // foreign returns an error if there are files in the folder of a model that are not part of it, or if the weights of a
@@ -177,26 +157,14 @@ func foreign(to string, files []atomicfile.File) error {
 
 // store writes the files, unless nothing is to be written, and prints them.
 func (c *convertCommand) store(ctx context.Context, files []atomicfile.File) error {
-	out := convertJSON{Files: []fileJSON{}}
-	var err error
-	if c.dryRun {
-		for _, f := range files {
-			n, err := sizeOf(f)
-			if err != nil {
-				return err
-			}
-			out.Files = append(out.Files, fileJSON{f.Path, int64(n)})
-		}
-	} else if err = atomicfile.Write(ctx, files...); err == nil {
-		out.Files, err = written(files)
-	}
+	list, err := save(ctx, c.dryRun, files)
 	if err != nil {
 		return err
 	}
 	if c.json {
-		return jsonform.Document(c.out, out)
+		return jsonform.Document(c.out, convertJSON{list})
 	}
-	for _, f := range out.Files {
+	for _, f := range list {
 		fmt.Fprintf(c.out, "%s\t%d bytes\n", f.Path, f.Bytes)
 	}
 	return nil

@@ -44,6 +44,45 @@ func written(files []atomicfile.File) ([]fileJSON, error) {
 	return list, nil
 }
 
+// save writes files, all of them or none and with dryRun none, and returns their sizes.
+func save(ctx context.Context, dryRun bool, files []atomicfile.File) ([]fileJSON, error) {
+	if !dryRun {
+		if err := atomicfile.Write(ctx, files...); err != nil {
+			return nil, err
+		}
+		return written(files)
+	}
+	list := []fileJSON{}
+	for _, f := range files {
+		n, err := sizeOf(f)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, fileJSON{f.Path, int64(n)})
+	}
+	return list, nil
+}
+
+// replaces returns an error if one of the files that what names would replace a file of the model at from, whose text
+// is at text. Where the model's files cannot be listed, only the text is looked at.
+func (c *compileFlags) replaces(e *env, from, text, what string, files ...atomicfile.File) error {
+	if e.stdin.IsStdin(from) {
+		return nil
+	}
+	own, err := pair.Files(from, c.weights)
+	if err != nil {
+		own = []pair.File{{Path: text}}
+	}
+	for _, f := range files {
+		for _, g := range own {
+			if sameFile(f.Path, g.Path) {
+				return usagef("%s would replace a file of the model, %s; choose another output", what, g.Path)
+			}
+		}
+	}
+	return nil
+}
+
 // outFile is the container of a compilation, which goes straight to a temporary file beside its path, and whose bytes
 // are then the mapped file.
 type outFile struct {

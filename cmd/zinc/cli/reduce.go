@@ -14,8 +14,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/zinc-compiler/zinc/analysis/verify"
-	"github.com/zinc-compiler/zinc/compile/pair"
 	"github.com/zinc-compiler/zinc/frontend"
+	"github.com/zinc-compiler/zinc/internal/atomicfile"
 	"github.com/zinc-compiler/zinc/internal/diag"
 	"github.com/zinc-compiler/zinc/internal/jsonform"
 	"github.com/zinc-compiler/zinc/ir"
@@ -189,7 +189,9 @@ func (c *reduceCommand) run(ctx context.Context, path string) error {
 		return err
 	}
 	defer m.Close()
-	if err := c.apart(path, m.Path); err != nil {
+	text, weights := reduce.Files(c.output)
+	if err := c.replaces(c.env, path, m.Path, "-o "+c.output, atomicfile.File{Path: text},
+		atomicfile.File{Path: weights}); err != nil {
 		return err
 	}
 	if err := reduce.Writable(c.output); err != nil {
@@ -231,16 +233,15 @@ func (c *reduceCommand) run(ctx context.Context, path string) error {
 	}
 	// Write the result even if the search was interrupted.
 	keep := context.WithoutCancel(ctx)
-	text, werr := reduce.Write(keep, r.Program, c.output)
-	if werr == nil && blobs > 0 && len(text.Blobs) == 0 {
-		_, weights := reduce.Files(c.output)
+	best, werr := reduce.Write(keep, r.Program, c.output)
+	if werr == nil && blobs > 0 && len(best.Blobs) == 0 {
 		werr = os.Remove(weights) // written for an earlier, larger program
 	}
 	if werr != nil {
 		return errors.Join(err, werr)
 	}
 	c.note("%s: %d of %d statements, %s in the weight file; %s, %s already known",
-		c.output, r.Statements, r.Before, diag.Count(len(text.Blobs), "constant", "constants"),
+		c.output, r.Statements, r.Before, diag.Count(len(best.Blobs), "constant", "constants"),
 		diag.Count(r.Runs, "run", "runs"), diag.Count(r.Cached, "candidate", "candidates"))
 	if c.json {
 		err = cmp.Or(err, jsonform.Document(c.out, r))
@@ -257,22 +258,6 @@ func (c *reduceCommand) run(ctx context.Context, path string) error {
 		return nil
 	}
 	return c.confirm(ctx, ask, command != nil)
-}
-
-// apart returns an error if the output would replace a file of the model, whose text is at source.
-func (c *reduceCommand) apart(path, source string) error {
-	own := []pair.File{{Path: source}}
-	// If the model's files cannot be listed, only the text is checked.
-	if fs, err := pair.Files(path, c.weights); err == nil {
-		own = append(own, fs...)
-	}
-	text, weights := reduce.Files(c.output)
-	for _, f := range own {
-		if sameFile(text, f.Path) || sameFile(weights, f.Path) {
-			return usagef("-o %s would replace a file of the model, %s", c.output, f.Path)
-		}
-	}
-	return nil
 }
 
 // confirm runs the predicate again on the written text: a built-in predicate saw only programs in

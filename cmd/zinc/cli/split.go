@@ -10,7 +10,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/zinc-compiler/zinc/compile/pair"
 	"github.com/zinc-compiler/zinc/internal/atomicfile"
 	"github.com/zinc-compiler/zinc/internal/diag"
 	"github.com/zinc-compiler/zinc/internal/filename"
@@ -152,19 +151,8 @@ func (c *splitCommand) stem(path string) (string, error) {
 
 // store writes the files, all of them or none.
 func (c *splitCommand) store(ctx context.Context, path string, files []atomicfile.File) error {
-	own, err := pair.Files(path, c.weights)
-	if err != nil {
-		own = nil // then only the model's text can be told apart, and it is no folder of a part
-	}
-	for _, f := range files {
-		for _, g := range own {
-			if sameFile(f.Path, g.Path) {
-				return usagef("-o %s would replace a file of the model, %s", c.out, g.Path)
-			}
-		}
-	}
-	if c.dryRun {
-		return nil
+	if err := c.replaces(c.env, path, path, "-o "+c.out, files...); err != nil || c.dryRun {
+		return err
 	}
 	return c.writeFiles(ctx, files...)
 }
