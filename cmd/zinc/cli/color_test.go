@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -55,10 +56,35 @@ func bare(s string) string {
 }
 
 func TestTintedKeepsTheFirstStyleOfAPlace(t *testing.T) {
-	got := tinted("zinc: error: x\n  ^~~\n", errorTints)
+	var b strings.Builder
+	io.WriteString(&painter{w: &b, tints: errorTints}, "zinc: error: x\n  ^~~\n")
+	got := b.String()
 	want := styleBold + "zinc:" + styleOff + " " + styleRed + "error:" + styleOff + " x\n" + styleGreen + "  ^~~" +
 		styleOff + "\n"
 	if got != want {
 		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// TestLongLinesHaveNoColors checks that a long line is written immediately instead of being kept in memory, and that
+// the next line has colors again.
+func TestLongLinesHaveNoColors(t *testing.T) {
+	var out bytes.Buffer
+	p := &painter{w: &out, tints: dumpTints}
+	piece := strings.Repeat(`"x" `, 256)
+	const pieces = 1000
+	for range pieces {
+		if _, err := io.WriteString(p, piece); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if cap(p.line) > 4*longestTinted {
+		t.Errorf("%d bytes of a line are kept", cap(p.line))
+	}
+	if _, err := io.WriteString(p, "end\nhead\n"); err != nil {
+		t.Fatal(err)
+	}
+	if want := strings.Repeat(piece, pieces) + "end\n" + styleBold + "head" + styleOff + "\n"; out.String() != want {
+		t.Errorf("%d bytes, want %d; they end in %q", out.Len(), len(want), out.String()[out.Len()-40:])
 	}
 }

@@ -176,10 +176,10 @@ func (c *dumpCommand) run(paths []string) (err error) {
 		}
 	}
 	w := c.out
-	if !c.what.JSON && c.colors(c.terminal) {
-		p := dump.NewPaint(w)
-		w = p
-		defer func() { err = errors.Join(err, p.Close()) }()
+	if !c.what.JSON {
+		var end func() error
+		w, end = c.painted(w, c.terminal, dumpTints)
+		defer func() { err = errors.Join(err, end()) }()
 	}
 	for i, path := range paths {
 		if len(paths) > 1 && !c.what.JSON {
