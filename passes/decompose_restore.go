@@ -11,29 +11,38 @@ import (
 // nothing and round more often. It leaves alone a decomposition with a part on the engine, and one that later passes
 // have changed, except where they merged its first parts with the last ones of its operand's.
 func (s *State) restoreSources() error {
-	groups := map[string][]int{} // by first result: indexes in the body
-	var order []string
+	if s.Reference == nil {
+		return nil
+	}
+	r := &restoring{s: s, groups: map[string][]int{}, again: map[string]*ir.Value{}}
+	var order []string // first results of the groups
 	for i, op := range s.Func.Body.Ops {
 		if of, ok := s.parts[op]; ok {
-			if groups[of.Result] == nil {
+			if r.groups[of.Result] == nil {
 				order = append(order, of.Result)
 			}
-			groups[of.Result] = append(groups[of.Result], i)
+			r.groups[of.Result] = append(r.groups[of.Result], i)
 		}
 	}
-	if len(order) == 0 || s.Reference == nil {
+	order = slices.DeleteFunc(order, func(result string) bool { return !r.onCPU(r.groups[result]) })
+	if len(order) == 0 {
 		return nil
 	}
 	values, _ := named(s.Func)
-	sources := map[string]*ir.Op{}
+	r.sources, r.states = map[string]*ir.Op{}, accessed(s.Reference.Body.Ops)
 	for _, op := range s.Reference.Body.Ops {
 		if len(op.Results) > 0 {
-			sources[op.Results[0].Name] = op
+			r.sources[op.Results[0].Name] = op
 		}
 	}
+	r.reads = map[*ir.Value]int{}
 	at := map[*ir.Op]int{}
 	for i, op := range s.Func.Body.Ops {
 		at[op] = i
+		op.Reads(func(v *ir.Value) { r.reads[v]++ })
+	}
+	for _, v := range s.Func.Body.Outputs {
+		r.reads[v]++
 	}
 	// value returns the value with a name before an index of the body. An output may be a copy at the end of the body,
 	// since the name belongs to another value if the output is a parameter.
@@ -47,18 +56,11 @@ func (s *State) restoreSources() error {
 		}
 		return v
 	}
-	r := &restoring{
-		s:       s,
-		sources: sources,
-		groups:  groups,
-		states:  accessed(s.Reference.Body.Ops),
-		again:   map[string]*ir.Value{},
-	}
 	placed := map[string]int{} // where the values of r.again are from
 	put := map[int][]*ir.Op{}
 	drop := map[int]bool{}
 	for _, result := range order {
-		at := groups[result]
+		at := r.groups[result]
 		end := at[len(at)-1]
 		r.lookup = func(name string) (v *ir.Value, gone bool) {
 			if again := r.again[name]; again != nil && placed[name] < end {
@@ -66,7 +68,7 @@ func (s *State) restoreSources() error {
 			}
 			return value(name, end), values[name] == nil && r.again[name] == nil
 		}
-		ops := r.operation(sources[result], values, at)
+		ops := r.operation(r.sources[result], values, at)
 		if len(ops) == 0 {
 			continue
 		}
@@ -101,6 +103,7 @@ type restoring struct {
 	groups  map[string][]int     // indexes of their parts, by first result
 	states  map[string]string    // values that were read from states: what they are, by name
 	again   map[string]*ir.Value // results of operations that were restored for others
+	reads   map[*ir.Value]int    // of the function's values, by operations and as outputs
 	// lookup returns the value with a name before the operation that is restored, and whether no value has the name.
 	lookup func(name string) (v *ir.Value, gone bool)
 }
@@ -111,15 +114,12 @@ type restoring struct {
 func (r *restoring) operation(ref *ir.Op, values map[string]*ir.Value, at []int) []*ir.Op {
 	s := r.s
 	last := s.Func.Body.Ops[at[len(at)-1]]
-	if ref == nil || ref.Def.Name != s.parts[last].Operation || !r.onCPU(at) {
+	if ref == nil || ref.Def.Name != s.parts[last].Operation {
 		return nil
 	}
-	inside := map[*ir.Op]bool{}
 	made := map[*ir.Value]bool{}
 	for _, i := range at {
-		op := s.Func.Body.Ops[i]
-		inside[op] = true
-		for _, v := range op.Results {
+		for _, v := range s.Func.Body.Ops[i].Results {
 			made[v] = true
 		}
 	}
@@ -139,17 +139,14 @@ func (r *restoring) operation(ref *ir.Op, values map[string]*ir.Value, at []int)
 		delete(made, v)
 	}
 	// Nothing else may read the values between.
-	outside := false
-	for _, o := range s.Func.Body.Ops {
-		if !inside[o] {
-			o.Reads(func(v *ir.Value) { outside = outside || made[v] })
+	inside := map[*ir.Value]int{}
+	for _, i := range at {
+		s.Func.Body.Ops[i].Reads(func(v *ir.Value) { inside[v]++ })
+	}
+	for v := range made {
+		if r.reads[v] > inside[v] {
+			return nil
 		}
-	}
-	for _, v := range s.Func.Body.Outputs {
-		outside = outside || made[v]
-	}
-	if outside {
-		return nil
 	}
 	for _, v := range op.Results {
 		v.Def = op
