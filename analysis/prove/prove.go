@@ -141,18 +141,6 @@ type Output struct {
 	Missing int `json:"missing,omitempty"`
 }
 
-// Departure is a value that tasks compute in part, or neither they nor anything that is computed from it.
-type Departure struct {
-	Statement string  `json:"statement"`           // first result of the statement
-	Line      int32   `json:"line,omitempty"`      // line of the statement, from 1
-	Elements  int     `json:"elements"`            // elements of the value
-	Element   int     `json:"element"`             // the first that no task computes
-	Index     []int64 `json:"index,omitempty"`     // its indices
-	Missing   int     `json:"missing"`             // elements that no task computes
-	Procedure string  `json:"procedure,omitempty"` // of the task that computes other elements of it
-	Task      int     `json:"task"`                // index of this task in the procedure's chain
-}
-
 // Pair proves that a pair computes the functions.
 func Pair(ctx context.Context, m *sim.Machine, fs []Function, o Options) (*Result, error) {
 	r := &Result{Seed: o.Seed, Verdict: Proved}
@@ -356,21 +344,17 @@ func (p *proof) bytesAndProgram(ctx context.Context, r *FunctionResult) error {
 		p.program.Form = nil // equal sums can have different forms
 	}
 	p.progress.begin("proof: departures", p.m.Tasks()+len(p.f.Program.Body.Ops))
-	tasks, computed := 0, map[field.Elem]place{}
-	got, states, err := p.bytes(ctx, &tasks, func(procedure string, task int, vals []field.Elem) {
-		for _, x := range vals {
-			computed[x] = place{procedure, task}
-		}
-	})
+	tasks, computed := 0, newComputed(maxComputed)
+	got, states, err := p.bytes(ctx, &tasks, computed.add)
 	if err != nil {
 		return err
 	}
 	p.program.Unknown = nil
-	p.program.Computed = func(x field.Elem) bool { _, ok := computed[x]; return ok }
+	p.program.Computed = computed.has
 	missing := map[*ir.Value]*Departure{}
 	p.program.See = func(v *ir.Value, t exact.Tensor) bool {
 		if v.Def.Place.Unit == ir.Engine {
-			missing[v] = departure(computed, v, t)
+			missing[v] = computed.departure(v, t)
 		}
 		return p.source != nil && p.source.see(v, t)
 	}
@@ -490,57 +474,6 @@ func indexText(element int, at []int64) string {
 		return strconv.Itoa(element)
 	}
 	return ir.ShapeString(at)
-}
-
-// place is a task.
-type place struct {
-	procedure string
-	task      int
-}
-
-// departure returns which elements of a value no task computes.
-func departure(computed map[field.Elem]place, v *ir.Value, t exact.Tensor) *Departure {
-	d := &Departure{Statement: describe(v.Def), Line: v.Def.Pos.Line, Elements: len(t.Elems)}
-	for i, x := range t.Elems {
-		at, ok := computed[x]
-		switch {
-		case ok:
-			d.Procedure, d.Task = at.procedure, at.task
-		case d.Missing == 0:
-			d.Element, d.Index = i, indices(i, t.Type.Shape)
-			fallthrough
-		default:
-			d.Missing++
-		}
-	}
-	return d
-}
-
-// first returns the first value on the engine that is computed in part; else the first without any element, where what
-// is computed from it has none either: a value that is fused with what follows is computed only there.
-func first(f *ir.Func, missing map[*ir.Value]*Departure) *Departure {
-	follows := map[*ir.Value]bool{} // values from which something is computed that is there
-	var absent *Departure
-	for _, op := range slices.Backward(f.Body.Ops) {
-		there := false
-		for _, v := range op.Results {
-			d := missing[v]
-			there = there || follows[v] || d != nil && d.Missing < d.Elements
-		}
-		if there {
-			op.Reads(func(v *ir.Value) { follows[v] = true })
-		} else if d := missing[op.Results[0]]; d != nil && op.Def.Class != ir.Movement {
-			absent = d
-		}
-	}
-	for _, op := range f.Body.Ops {
-		for _, v := range op.Results {
-			if d := missing[v]; d != nil && op.Def.Class != ir.Movement && d.Missing > 0 && d.Missing < d.Elements {
-				return d
-			}
-		}
-	}
-	return absent
 }
 
 // describe returns a name for an operation in messages.

@@ -312,7 +312,7 @@ func (s *source) run(ctx context.Context, outs []exact.Tensor) (*SourceResult, e
 }
 
 // has returns whether the placed program has an element in the results of a statement.
-func (s *source) has(op *ir.Op) func(x field.Elem) bool {
+func (s *source) has(op *ir.Op) func(x field.Elem) (computes, known bool) {
 	elems := sync.OnceValue(func() map[field.Elem]bool {
 		m := map[field.Elem]bool{}
 		for _, v := range op.Results {
@@ -322,7 +322,7 @@ func (s *source) has(op *ir.Op) func(x field.Elem) bool {
 		}
 		return m
 	})
-	return func(x field.Elem) bool { return elems()[x] }
+	return func(x field.Elem) (bool, bool) { return elems()[x], true }
 }
 
 // compare returns the value that later statements read as a result: the placed program's, if it has the result too. It

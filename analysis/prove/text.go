@@ -1,6 +1,7 @@
 package prove
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"strings"
@@ -62,12 +63,16 @@ func (f *FunctionResult) text(b *strings.Builder) {
 // missing says which elements of a value are missing.
 func (d *Departure) missing() string {
 	at := indexText(d.Element, d.Index)
-	if d.Missing == d.Elements {
-		return fmt.Sprintf("no task computes any of its %d elements, nor what is computed from it: it is wrong, or a "+
-			"statement that is fused with it", d.Elements)
+	of := fmt.Sprintf("its %d elements", d.Elements)
+	if d.LookedFor > 0 {
+		of = fmt.Sprintf("the %d that were looked for of %s", d.LookedFor, of)
 	}
-	return fmt.Sprintf("task %d of procedure %s computes %d of its elements, no task computes %s", d.Task, d.Procedure,
-		d.Elements-d.Missing, at)
+	if !d.inPart() {
+		return fmt.Sprintf("no task computes any of %s, nor what is computed from it: it is wrong, or a "+
+			"statement that is fused with it", of)
+	}
+	return fmt.Sprintf("task %d of procedure %s computes %d of %s, no task computes %s", d.Task, d.Procedure,
+		cmp.Or(d.LookedFor, d.Elements)-d.Missing, of, at)
 }
 
 // place describes the position of the first element that differs.

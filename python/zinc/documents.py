@@ -1449,6 +1449,8 @@ class ProveDeparture:
     line: int | None = None
     #: elements of the value
     elements: int
+    #: elements that were looked for, if not all were
+    looked_for: int | None = None
     #: the first that no task computes
     element: int
     #: its indices

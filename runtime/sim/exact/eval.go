@@ -33,9 +33,9 @@ type Evaluator struct {
 	Form      *field.Form // replaces sums of products; nil for none
 	valuation *Valuation
 	memory    *memory
-	// Computed reports whether the other side computes an element. It chooses between results of an operation that
-	// differ in what is rounded. It is nil if the elements of the other side are not known.
-	Computed func(x field.Elem) bool
+	// Computed reports whether the other side computes an element, and whether that is known. It chooses between
+	// results of an operation that differ in what is rounded. It is nil if no elements of the other side are known.
+	Computed func(x field.Elem) (computes, known bool)
 	// Whole is set for sources, in which a conversion to integers keeps what was rounded to one. Of a part of the
 	// placed program it is not known what was rounded.
 	Whole bool
@@ -492,7 +492,8 @@ func (c *call) either(alternatives ...func() []Tensor) []Tensor {
 	return ts
 }
 
-// nearer reports whether the other side computes more elements of a than of b, of the first 64 in which they differ.
+// nearer reports whether the other side computes more elements of a than of b, of the first 64 in which they differ and
+// of which one is known.
 func (c *call) nearer(a, b []Tensor) bool {
 	if len(a) == 0 {
 		return false
@@ -503,13 +504,18 @@ func (c *call) nearer(a, b []Tensor) bool {
 		if x == y {
 			continue
 		}
-		if c.Computed(x) {
+		hasX, knowsX := c.Computed(x)
+		hasY, knowsY := c.Computed(y)
+		if hasX {
 			more++
 		}
-		if c.Computed(y) {
+		if hasY {
 			more--
 		}
-		if looked++; looked == 64 {
+		if knowsX || knowsY {
+			looked++
+		}
+		if looked == 64 {
 			break
 		}
 	}
