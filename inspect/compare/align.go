@@ -142,27 +142,21 @@ func records(l Level, a, b []record) (out []*Change) {
 	})
 	for i := range a {
 		if to[i] < 0 {
-			out = append(out, &Change{Level: l, Kind: Removed, Subject: a[i].key, names: a[i].names})
+			out = append(out, newChange(l, Removed, a[i].key, a[i].names))
 			continue
 		}
 		x, y := &a[i], &b[to[i]]
 		if d := append(attributes(x.attrs, y.attrs), programText(x.text, y.text)...); len(d) > 0 {
-			out = append(out, &Change{
-				Level:   l,
-				Kind:    Changed,
-				Subject: x.key,
-				Details: d,
-				names:   append(append([]string(nil), x.names...), y.names...),
-			})
+			out = append(out, newChange(l, Changed, x.key, slices.Concat(x.names, y.names), d...))
 		}
 	}
 	for j := range b {
 		if from[j] < 0 {
-			out = append(out, &Change{Level: l, Kind: Added, Subject: b[j].key, names: b[j].names})
+			out = append(out, newChange(l, Added, b[j].key, b[j].names))
 		}
 	}
 	for _, i := range moved(to) {
-		out = append(out, &Change{Level: l, Kind: Moved, Subject: a[i].key, names: a[i].names})
+		out = append(out, newChange(l, Moved, a[i].key, a[i].names))
 	}
 	return out
 }

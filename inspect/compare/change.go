@@ -87,6 +87,11 @@ type Change struct {
 	names []string
 }
 
+// newChange returns a change that came from statements.
+func newChange(l Level, k Kind, subject string, names []string, details ...string) *Change {
+	return &Change{Level: l, Kind: k, Subject: subject, Details: details, names: names}
+}
+
 // Coverage says whether a level was compared.
 type Coverage struct {
 	Level       Level  `json:"level"`             // name of the level

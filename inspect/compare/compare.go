@@ -123,8 +123,7 @@ func (p *pairing) compilation() []*Change {
 		}
 		return "compiles"
 	}
-	return []*Change{{Level: Placement, Kind: Changed, Subject: "compilation", Details: []string{says(p.a) + " -> " +
-		says(p.b)}}}
+	return []*Change{newChange(Placement, Changed, "compilation", nil, says(p.a)+" -> "+says(p.b))}
 }
 
 // unnamed reports bytes that differ without an explanation.
@@ -142,12 +141,8 @@ func (p *pairing) unnamed(all []*Change) (out []*Change) {
 		}
 	}
 	if n > 0 {
-		out = append(out, &Change{
-			Level:   Container,
-			Kind:    Changed,
-			Subject: "bytes that no part accounts for",
-			Details: []string{diag.Count(n, "byte differs", "bytes differ") + "; the byte ranges show where"},
-		})
+		out = append(out, newChange(Container, Changed, "bytes that no part accounts for", nil,
+			diag.Count(n, "byte differs", "bytes differ")+"; the byte ranges show where"))
 	}
 	return out
 }

@@ -178,10 +178,9 @@ func linesMoved(all []*Change) (out []*Change) {
 		out = append(out, c)
 	}
 	if n > 0 {
-		out = append(out, &Change{Level: Chain, Kind: Moved, Subject: "lines of the source", Details: []string{
-			diag.Count(n, "program for the CPU names", "programs for the CPU name") + " other lines and " +
-				map[bool]string{true: "differs", false: "differ"}[n == 1] + " in nothing else",
-		}})
+		out = append(out, newChange(Chain, Moved, "lines of the source", nil,
+			diag.Count(n, "program for the CPU names", "programs for the CPU name")+" other lines and "+
+				map[bool]string{true: "differs", false: "differ"}[n == 1]+" in nothing else"))
 	}
 	return out
 }

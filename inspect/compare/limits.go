@@ -22,9 +22,8 @@ func (p *pairing) limits() ([]*Change, error) {
 		d[i] = x + " (" + docs[name] + ")"
 	}
 	if len(d) > 0 {
-		return []*Change{{Level: Limits, Kind: Changed, Subject: "limits of " + p.b.target.Name +
-			" compared with those of " +
-			p.a.target.Name, Details: d, names: []string{setting("target")}}}, nil
+		return []*Change{newChange(Limits, Changed, "limits of "+p.b.target.Name+" compared with those of "+
+			p.a.target.Name, []string{setting("target")}, d...)}, nil
 	}
 	return nil, nil
 }

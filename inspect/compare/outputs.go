@@ -76,12 +76,7 @@ func (p *pairing) call(ctx context.Context, m [2]*sim.Machine, fn string, o Opti
 		return nil, err
 	}
 	if why != "" {
-		return &Change{
-			Level:   Outputs,
-			Kind:    Changed,
-			Subject: "outputs of " + fn,
-			Details: []string{"not run: " + why},
-		}, nil
+		return newChange(Outputs, Changed, "outputs of "+fn, nil, "not run: "+why), nil
 	}
 	first := &departure{partner: p.partners(), at: -1}
 	var res [2]map[string]interp.Tensor
@@ -123,7 +118,7 @@ func (p *pairing) call(ctx context.Context, m [2]*sim.Machine, fn string, o Opti
 	if len(d) == 0 {
 		return nil, nil
 	}
-	return &Change{Level: Outputs, Kind: Changed, Subject: "outputs of " + fn, Details: d, names: names}, nil
+	return newChange(Outputs, Changed, "outputs of "+fn, names, d...), nil
 }
 
 // sharedInputs returns inputs that both sides accept, or the reason why there are none.

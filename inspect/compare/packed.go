@@ -47,13 +47,7 @@ func (p *pairing) packed() (out []*Change, err error) {
 	for i := range a {
 		x := &a[i]
 		if to[i] < 0 {
-			out = append(out, &Change{
-				Level:   Constants,
-				Kind:    Removed,
-				Subject: x.subject,
-				names:   x.names,
-				Details: []string{fmt.Sprintf("%d bytes", len(x.data))},
-			})
+			out = append(out, newChange(Constants, Removed, x.subject, x.names, fmt.Sprintf("%d bytes", len(x.data))))
 			continue
 		}
 		y := &b[to[i]]
@@ -64,23 +58,11 @@ func (p *pairing) packed() (out []*Change, err error) {
 		if len(y.subject) > len(subject) && strings.HasPrefix(y.subject, subject) {
 			subject = y.subject // more precise: a database names its task
 		}
-		out = append(out, &Change{
-			Level:   Constants,
-			Kind:    Changed,
-			Subject: subject,
-			names:   merged(x.names, y.names),
-			Details: blobDetails(x, y),
-		})
+		out = append(out, newChange(Constants, Changed, subject, merged(x.names, y.names), blobDetails(x, y)...))
 	}
 	for j := range b {
 		if y := &b[j]; from[j] < 0 {
-			out = append(out, &Change{
-				Level:   Constants,
-				Kind:    Added,
-				Subject: y.subject,
-				names:   y.names,
-				Details: []string{fmt.Sprintf("%d bytes", len(y.data))},
-			})
+			out = append(out, newChange(Constants, Added, y.subject, y.names, fmt.Sprintf("%d bytes", len(y.data))))
 		}
 	}
 	return out, nil

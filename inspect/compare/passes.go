@@ -98,8 +98,7 @@ func passList(a, b []string) (out []*Change) {
 	for _, i := range moved(to) {
 		d = append(d, a[i]+": A runs it "+behind(a, i)+", B "+behind(b, to[i]))
 	}
-	return []*Change{{Level: Passes, Kind: Changed, Subject: "list of passes", Details: d,
-		names: []string{setting(compilerVersion)}}}
+	return []*Change{newChange(Passes, Changed, "list of passes", []string{setting(compilerVersion)}, d...)}
 }
 
 // departure compares two pipelines and reports the passes after which the programs differ.

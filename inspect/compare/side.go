@@ -1,6 +1,7 @@
 package compare
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"errors"
 	"fmt"
@@ -205,14 +206,9 @@ func (p *pairing) settings() (out []*Change, err error) {
 	a, b := p.a.settings(), p.b.settings()
 	for i, x := range a {
 		if y := b[i]; x.value != y.value {
-			out = append(out, &Change{
-				Level:   Settings,
-				Kind:    Changed,
-				Subject: x.name,
-				Details: []string{shown(x.value) + " -> " + shown(y.value)},
-				cause:   true,
-				names:   []string{setting(x.name)},
-			})
+			c := newChange(Settings, Changed, x.name, []string{setting(x.name)}, shown(x.value)+" -> "+shown(y.value))
+			c.cause = true
+			out = append(out, c)
 		}
 	}
 	return out, nil
@@ -221,12 +217,7 @@ func (p *pairing) settings() (out []*Change, err error) {
 // setting is the name in an effect of the setting that caused it.
 func setting(name string) string { return "\x00" + name }
 
-func shown(s string) string {
-	if s == "" {
-		return "default"
-	}
-	return s
-}
+func shown(s string) string { return cmp.Or(s, "default") }
 
 // compiledAlready is the reason why a pair is not compared at the levels of a model.
 const compiledAlready = "both sides must be models"

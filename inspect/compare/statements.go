@@ -1,6 +1,7 @@
 package compare
 
 import (
+	"cmp"
 	"strconv"
 	"strings"
 
@@ -56,6 +57,18 @@ type treeDiff struct {
 func (w *treeDiff) add(c *Change) {
 	c.Level, c.cause = MIL, true
 	w.out = append(w.out, c)
+}
+
+// changed returns a change of a statement: s on side A, t on side B, nil where there is none.
+func (w *treeDiff) changed(k Kind, s, t *mil.Stmt, details ...string) *Change {
+	c := newChange(MIL, k, subject(cmp.Or(s, t)), nil, details...)
+	if s != nil {
+		c.A, c.names = place(w.a, s.Pos), w.names(s)
+	}
+	if t != nil {
+		c.B, c.names = place(w.b, t.Pos), append(c.names, w.names(t)...)
+	}
+	return c
 }
 
 // head compares attributes outside statements.
@@ -148,13 +161,8 @@ func (w *treeDiff) block(a, b *mil.Block) {
 	var read map[string]*reading
 	for i, s := range a.Stmts {
 		if to[i] < 0 {
-			c := &Change{
-				Kind:    Removed,
-				Subject: subject(s),
-				A:       place(w.a, s.Pos),
-				names:   w.names(s),
-				edit:    edit{gone: s},
-			}
+			c := w.changed(Removed, s, nil)
+			c.edit.gone = s
 			if len(s.Results) > 0 {
 				if read == nil {
 					read = readers(a)
@@ -168,23 +176,13 @@ func (w *treeDiff) block(a, b *mil.Block) {
 	}
 	for j, s := range b.Stmts {
 		if from[j] < 0 {
-			w.add(&Change{
-				Kind:    Added,
-				Subject: subject(s),
-				B:       place(w.b, s.Pos),
-				Details: operandsOf(s),
-				names:   w.names(s),
-				edit:    edit{come: s},
-			})
+			c := w.changed(Added, nil, s, operandsOf(s)...)
+			c.edit.come = s
+			w.add(c)
 		}
 	}
 	for _, i := range moved(to) {
-		s, t := a.Stmts[i], b.Stmts[to[i]]
-		w.add(&Change{
-			Kind: Moved, Subject: subject(s), A: place(w.a, s.Pos), B: place(w.b, t.Pos), names: append(w.names(s),
-				w.names(t)...),
-			Details: []string{"it was " + behind(a, i) + " and is " + behind(b, to[i])},
-		})
+		w.add(w.changed(Moved, a.Stmts[i], b.Stmts[to[i]], "it was "+behind(a, i)+" and is "+behind(b, to[i])))
 	}
 }
 
@@ -350,14 +348,7 @@ func (w *treeDiff) stmt(a, b *mil.Stmt) {
 		d = append(d, "blocks: "+strconv.Itoa(len(a.Blocks))+" -> "+strconv.Itoa(len(b.Blocks)))
 	}
 	if len(d) > 0 {
-		c := &Change{
-			Kind:    Changed,
-			Subject: subject(a),
-			A:       place(w.a, a.Pos),
-			B:       place(w.b, b.Pos),
-			Details: d,
-			names:   append(w.names(a), w.names(b)...),
-		}
+		c := w.changed(Changed, a, b, d...)
 		if own == len(d) {
 			c.edit.reads = w.rewired(a, b)
 		}
@@ -375,14 +366,10 @@ func (w *treeDiff) stmt(a, b *mil.Stmt) {
 			d = append(d, "outputs: "+p+" -> "+q)
 		}
 		if len(d) > 0 {
-			w.add(&Change{
-				Kind:    Changed,
-				Subject: "block " + strconv.Itoa(i+1) + " of " + subject(a),
-				A:       place(w.a, x.Pos),
-				B:       place(w.b, y.Pos),
-				Details: d,
-				names:   append(w.names(a), w.names(b)...),
-			})
+			c := w.changed(Changed, a, b, d...)
+			c.Subject = "block " + strconv.Itoa(i+1) + " of " + c.Subject
+			c.A, c.B = place(w.a, x.Pos), place(w.b, y.Pos)
+			w.add(c)
 		}
 		w.block(x, y)
 	}

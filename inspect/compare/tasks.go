@@ -423,13 +423,8 @@ func (d *taskDiff) changes() []*Change {
 	}
 	d.out = d.summary()
 	if d.moved > 0 {
-		d.out = append(d.out, &Change{
-			Level:   Tasks,
-			Kind:    Moved,
-			Subject: "addresses",
-			Details: []string{diag.Count(d.moved, "task uses", "tasks use") +
-				" other addresses and differ in nothing else", d.first},
-		})
+		d.out = append(d.out, newChange(Tasks, Moved, "addresses", nil, diag.Count(d.moved, "task uses", "tasks use")+
+			" other addresses and differ in nothing else", d.first))
 	}
 	return d.out
 }
