@@ -58,33 +58,19 @@ func (b *budgetFlags) judge(ctx context.Context, f *compileFlags, e *env, r *com
 	if b.base == "" {
 		return report.Judge(r, nil, b.limits), nil
 	}
-	base, err := b.compileBase(ctx, f, e)
+	t, err := lookupTarget(f.target)
 	if err != nil {
+		return nil, usagef("--target: %w", err)
+	}
+	p := e.newProgress(f.progress)
+	base, err := f.reported(ctx, e, b.base, t, p)
+	if p.end(); err != nil {
 		return nil, fmt.Errorf("--base %s: %w", b.base, err)
 	}
 	for _, name := range report.Unmatched(r, base) {
 		e.note("the base has no function %s, so limits of growth do not judge it", name)
 	}
 	return report.Judge(r, base, b.limits), nil
-}
-
-// compileBase compiles the base with the flags of the model.
-func (b *budgetFlags) compileBase(ctx context.Context, f *compileFlags, e *env) (*compile.Report, error) {
-	m, err := f.open(e.silent(), b.base)
-	if err != nil {
-		return nil, err
-	}
-	defer m.Close()
-	p := e.newProgress(f.progress)
-	defer p.end()
-	o, err := f.options(e.silent(), m.Path, p)
-	if err != nil {
-		return nil, err
-	}
-	o.Provenance = false
-	var r *compile.Report
-	err = compile.Compile(ctx, m.Program, o, compile.Sink{Estimate: compile.To(&r)})
-	return r, err
 }
 
 // runs reports whether one of the limits requires a run.

@@ -271,23 +271,7 @@ func (c *checkCommand) generations(ctx context.Context, path string, results []c
 		}
 		f := c.compileFlags
 		f.assume, f.target = true, t.Name
-		m, err := f.open(c.silent(), path)
-		if err != nil {
-			return nil, err
-		}
-		defer m.Close()
-		o, err := f.options(c.silent(), m.Path, nil)
-		if err != nil {
-			return nil, err
-		}
-		o.Target, o.Progress = t, nil
-		var r *compile.Report
-		sink := compile.Sink{Estimate: compile.To(&r)}
-		if t.TD == 0 {
-			sink = compile.Sink{Plan: compile.To(&r)}
-		}
-		err = compile.Compile(ctx, m.Program, o, sink)
-		return r, err
+		return f.reported(ctx, c.env, path, t, nil)
 	})
 }
 

@@ -297,6 +297,31 @@ func (c *compileFlags) reopen(e *env, path string) (*frontend.Model, error) {
 	})
 }
 
+// reported opens a model and returns its report for a target, without saying anything: an estimate, or the places alone
+// if zinc writes no programs for the target.
+func (c *compileFlags) reported(ctx context.Context, e *env, path string, t *target.Table, p *progress) (
+	*compile.Report, error) {
+	m, err := c.open(e.silent(), path)
+	if err != nil {
+		return nil, err
+	}
+	defer m.Close()
+	o, err := c.options(e.silent(), m.Path, p)
+	if err != nil {
+		return nil, err
+	}
+	if o.Target, o.Provenance = t, false; p == nil {
+		o.Progress = nil
+	}
+	var r *compile.Report
+	sink := compile.Sink{Estimate: compile.To(&r)}
+	if t.TD == 0 {
+		sink = compile.Sink{Plan: compile.To(&r)}
+	}
+	err = compile.Compile(ctx, m.Program, o, sink)
+	return r, err
+}
+
 // assumption says which weight files are missing and what is assumed instead of their values.
 func assumption(missing []*build.Missing) string {
 	s := missing[0].String()

@@ -24,15 +24,10 @@ var flagWords = map[string]func() []string{
 	"target-a":    func() []string { return target.Spellings(everyTable) },
 	"target-b":    func() []string { return target.Spellings(everyTable) },
 	"print-after": func() []string { return append(passes.Names(), "all") },
-	"layers": func() (out []string) {
-		for l := range trace.Layer(trace.NumLayers) {
-			out = append(out, l.String())
-		}
-		return out
-	},
-	"report": func() []string { return append(report.Names(), noReport) },
-	"op":     ir.Names,
-	"level":  func() []string { return append(compare.LevelNames(), string(compare.Outputs)) },
+	"layers":      func() []string { return layerList(trace.Layer.String) },
+	"report":      func() []string { return append(report.Names(), noReport) },
+	"op":          ir.Names,
+	"level":       func() []string { return append(compare.LevelNames(), string(compare.Outputs)) },
 }
 
 // commandFlagWords override flagWords for one command.

@@ -95,36 +95,43 @@ func (e *env) flagText(c *cobra.Command) string {
 	return b.String()
 }
 
+// fill writes words from a column on, up to a number of columns. end is written instead of a space where the words go
+// on, at column at.
+func fill(b *strings.Builder, words []string, column, columns int, end string, at int) {
+	for i, word := range words {
+		n := utf8.RuneCountInString(word)
+		switch {
+		case i > 0 && column+1+n > columns:
+			b.WriteString(end)
+			column = at
+		case i > 0:
+			b.WriteByte(' ')
+			column++
+		}
+		b.WriteString(word)
+		column += n
+	}
+}
+
 // wrapped fills the paragraphs of a text up to a number of columns. A line that begins with a space is a row of a
 // table, whose last column is continued below.
 func wrapped(text string, columns int) string {
 	var b strings.Builder
-	column := 0
+	var words []string
 	flush := func() {
-		if column > 0 {
+		if fill(&b, words, 0, columns, "\n", 0); len(words) > 0 {
 			b.WriteByte('\n')
 		}
-		column = 0
+		words = nil
 	}
 	for line := range strings.Lines(text) {
 		line = strings.TrimRight(line, "\n")
-		if line == "" || line[0] == ' ' || line[0] == '\t' {
-			flush()
-			b.WriteString(tableRow(line, columns) + "\n")
+		if line != "" && line[0] != ' ' && line[0] != '\t' {
+			words = append(words, strings.Fields(line)...)
 			continue
 		}
-		for _, word := range strings.Fields(line) {
-			n := utf8.RuneCountInString(word)
-			switch {
-			case column > 0 && column+1+n > columns:
-				flush()
-			case column > 0:
-				b.WriteByte(' ')
-				column++
-			}
-			b.WriteString(word)
-			column += n
-		}
+		flush()
+		b.WriteString(tableRow(line, columns) + "\n")
 	}
 	flush()
 	return strings.TrimRight(b.String(), "\n")
@@ -138,20 +145,7 @@ func tableRow(line string, columns int) string {
 	}
 	var b strings.Builder
 	b.WriteString(line[:at])
-	column := at
-	for i, word := range strings.Fields(line[at:]) {
-		n := utf8.RuneCountInString(word)
-		switch {
-		case i > 0 && column+1+n > columns:
-			b.WriteString("\n" + strings.Repeat(" ", at))
-			column = at
-		case i > 0:
-			b.WriteByte(' ')
-			column++
-		}
-		b.WriteString(word)
-		column += n
-	}
+	fill(&b, strings.Fields(line[at:]), at, columns, "\n"+strings.Repeat(" ", at), at)
 	return b.String()
 }
 
@@ -176,19 +170,8 @@ func commandLine(line string, columns int) string {
 	}
 	words = append(words, text[start:])
 	var b strings.Builder
-	b.WriteString(indent + words[0])
-	column := len(indent) + utf8.RuneCountInString(words[0])
-	for _, w := range words[1:] {
-		n := utf8.RuneCountInString(w)
-		if column+1+n+len(more) > columns {
-			b.WriteString(more + "\n" + indent + indent + indent)
-			column = 3*len(indent) - 1
-		} else {
-			b.WriteByte(' ')
-		}
-		b.WriteString(w)
-		column += 1 + n
-	}
+	b.WriteString(indent)
+	fill(&b, words, len(indent), columns-len(more), more+"\n"+strings.Repeat(indent, 3), 3*len(indent))
 	return b.String()
 }
 

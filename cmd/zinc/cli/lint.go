@@ -366,17 +366,12 @@ func (c *lintCommand) lint(ctx context.Context, f *compileFlags, path string, fi
 // units returns where operations run on a target that zinc cannot write programs for.
 func (c *lintCommand) units(ctx context.Context, f *compileFlags, path string, p *progress) (map[string]ir.Unit,
 	error) {
-	m, err := f.open(c.silent(), path)
+	t, err := lookupTarget(f.target)
 	if err != nil {
 		return nil, err
 	}
-	defer m.Close()
-	o, err := f.options(c.env, m.Path, p)
+	rep, err := f.reported(ctx, c.env, path, t, p)
 	if err != nil {
-		return nil, err
-	}
-	var rep *compile.Report
-	if err := compile.Compile(ctx, m.Program, o, compile.Sink{Plan: compile.To(&rep)}); err != nil {
 		return nil, err
 	}
 	units := map[string]ir.Unit{}

@@ -116,7 +116,7 @@ func TestContainersOfLaterTargets(t *testing.T) {
 		t.Errorf("results by arithmetic: %v", sums)
 	}
 	s, out, msg := call(t, "diff", paths[1], paths[2])
-	if s != 1 || !strings.Contains(out, "CPU subtype: 7 -> 9") {
+	if s != 1 || !strings.Contains(out, "cpusubtype: 7 -> 9") {
 		t.Errorf("diff: status %d\n%s%s", s, out, msg)
 	}
 }

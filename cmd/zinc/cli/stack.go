@@ -55,12 +55,16 @@ power-on of the device. The layers are ` + layerNames() + `.`,
 	return cmd
 }
 
-func layerNames() string {
-	var s []string
+// layerList lists the layers as a function gives each.
+func layerList(text func(l trace.Layer) string) (out []string) {
 	for l := range trace.Layer(trace.NumLayers) {
-		s = append(s, l.String()+" ("+l.Doc()+")")
+		out = append(out, text(l))
 	}
-	return strings.Join(s, ", ")
+	return out
+}
+
+func layerNames() string {
+	return strings.Join(layerList(func(l trace.Layer) string { return l.String() + " (" + l.Doc() + ")" }), ", ")
 }
 
 // check reports values that are wrong for every file.
@@ -76,14 +80,9 @@ func (c *stackCommand) check() error {
 
 // checkLayers reports an unknown layer of --layers.
 func checkLayers(names []string) error {
+	have := layerList(trace.Layer.String)
 	for _, name := range names {
-		ok := false
-		var have []string
-		for l := range trace.Layer(trace.NumLayers) {
-			have = append(have, l.String())
-			ok = ok || l.String() == name
-		}
-		if !ok {
+		if !slices.Contains(have, name) {
 			return usagef("--layers=%s: unknown layer; layers are %s", name, strings.Join(have, ", "))
 		}
 	}
