@@ -13,13 +13,13 @@ func tileBytes(a *td.Access) int64 {
 	if !a.InDRAM {
 		return 0
 	}
-	return product(append(a.Count[:], alignUp(a.Columns*a.Inter*a.Element, dramRow))...)
+	return product(product(a.Count[:]...), alignUp(a.Columns*a.Inter*a.Element, dramRow))
 }
 
 // l2Bytes returns the bytes that pass through L2: once, or twice if DMA brings or takes them. l is the tensor's place
 // in L2.
 func l2Bytes(a, l *td.Access) int64 {
-	n := product(append(l.Count[:], l.Row)...)
+	n := product(product(l.Count[:]...), l.Row)
 	if a.InDRAM {
 		n = product(n, 2)
 	}

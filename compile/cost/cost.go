@@ -196,7 +196,7 @@ func macs(t *td.Task) int64 {
 		return 0
 	}
 	out := t.OutExtents()
-	return product(append(out[:], terms(t))...)
+	return product(product(out[:]...), terms(t))
 }
 
 // terms returns the number of products that a multiply task sums for one number of its result.

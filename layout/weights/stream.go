@@ -273,14 +273,14 @@ type lane struct {
 	next     func() (*window, bool)
 	stop     func()
 	rest     []byte // of the last window, which the digest has not got yet
-	buf      *[windowBytes]byte
+	buf      *[]byte
 }
 
 // sideBySide sets the digests of the constants that take returns until it returns nil.
 func sideBySide(lanes int, take func() *constant) {
 	var l [2]lane
 	for i := range lanes {
-		l[i].buf = buffers.Get().(*[windowBytes]byte)
+		l[i].buf = buffers.Get().(*[]byte)
 		defer buffers.Put(l[i].buf)
 		defer func() {
 			if l[i].constant != nil {
@@ -315,7 +315,10 @@ func (l *lane) begin(c *constant) {
 func (l *lane) fill(take func() *constant) bool {
 	for l.constant != nil && len(l.rest) == 0 {
 		if w, ok := l.next(); ok {
-			l.rest = w.pack(l.buf[:])
+			if len(*l.buf) < w.size && w.data == nil {
+				*l.buf = make([]byte, w.size)
+			}
+			l.rest = w.pack(*l.buf)
 			continue
 		}
 		l.stop()
@@ -326,7 +329,7 @@ func (l *lane) fill(take func() *constant) bool {
 }
 
 // buffers are of windows. A model may have many pairs of constants that begin alike, each of which needs two of them.
-var buffers = sync.Pool{New: func() any { return new([windowBytes]byte) }}
+var buffers = sync.Pool{New: func() any { return new([]byte) }}
 
 // beginningBytes tell nearly all constants of a model from each other.
 const beginningBytes = 2 << 10
