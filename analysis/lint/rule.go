@@ -119,9 +119,6 @@ func (s *site) judged() bool {
 	return ok
 }
 
-// number is a scalar argument or its default.
-func (s *site) number(name ir.ParamName) float64 { return (&call{a: s.a, op: s.op}).number(name) }
-
 func (s *site) isFP16() bool { return len(s.op.Results) > 0 && s.result().Type.DType == ir.FP16 }
 
 // suspect returns a suspicion about the statement's result.

@@ -16,7 +16,7 @@ func verifyNumber(x float64) verify.Number { return verify.Number(x) }
 
 // epsilonOf returns the epsilon of an operation as written and in fp16.
 func (s *site) epsilonOf() (e, half float64) {
-	e = s.number(ir.ParamEpsilon)
+	e = (&call{a: s.a, op: s.op}).number(ir.ParamEpsilon)
 	return e, fp16(e)
 }
 

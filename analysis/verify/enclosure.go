@@ -414,7 +414,7 @@ func (s *enclosure) compare(got interp.Tensor) fit {
 	if d == ir.FP16 {
 		h := fp16Pool.Get().(*fp16Memory)
 		defer fp16Pool.Put(h)
-		have, want, low, high = h.widened(got.Data), h.rounded(1, want), h.rounded(2, low), h.rounded(3, high)
+		have, want, low, high = h.list(0, got.Data), h.rounded(1, want), h.rounded(2, low), h.rounded(3, high)
 	} else {
 		have = got.View32()
 	}
@@ -505,9 +505,6 @@ type fp16Memory struct {
 }
 
 var fp16Pool = sync.Pool{New: func() any { return new(fp16Memory) }}
-
-// widened returns packed fp16 numbers.
-func (h *fp16Memory) widened(b []byte) []float32 { return h.list(0, b) }
 
 // rounded returns numbers rounded to fp16, nil for nil, in list i.
 func (h *fp16Memory) rounded(i int, vs []float32) []float32 {

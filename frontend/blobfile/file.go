@@ -1,6 +1,7 @@
 package blobfile
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -128,7 +129,7 @@ func newFile(name string, src source) (*File, error) {
 	if err != nil {
 		return nil, err
 	}
-	h := decodeHeader(b)
+	h := header{binary.LittleEndian.Uint32(b[0:]), binary.LittleEndian.Uint32(b[4:])}
 	if h.version != Version {
 		return nil, &FormatError{File: name, Offset: 4, Field: "version", Value: fmt.Sprint(h.version),
 			Limit: fmt.Sprintf("only version %d can be read", Version)}

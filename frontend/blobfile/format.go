@@ -67,10 +67,6 @@ func (h header) encode() (b [HeaderSize]byte) {
 	return b
 }
 
-func decodeHeader(b []byte) header {
-	return header{binary.LittleEndian.Uint32(b[0:]), binary.LittleEndian.Uint32(b[4:])}
-}
-
 // record is the metadata of a blob.
 type record struct {
 	sentinel uint32

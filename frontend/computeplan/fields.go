@@ -110,7 +110,7 @@ func (t *tree) isOperation(f *fields) bool {
 
 // operation reads an operation.
 func (r *treeReader) operation(n int32, f fields, function string) (Operation, error) {
-	o := Operation{Function: function, Line: r.lineAt(int(r.nodes[n].start)), index: -1}
+	o := Operation{Function: function, Line: r.line.lineAt(int(r.nodes[n].start)), index: -1}
 	if f[fieldInner] >= 0 {
 		r.inner(&f, &o)
 	}

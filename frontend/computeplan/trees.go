@@ -34,8 +34,6 @@ func (l *lineCounter) lineAt(at int) int {
 	return l.line + 1
 }
 
-func (r *treeReader) lineAt(at int) int { return r.line.lineAt(at) }
-
 func newTreeReader(file, src string) *treeReader {
 	return &treeReader{
 		tree: tree{file: file, src: src},

@@ -231,7 +231,7 @@ func parseFloat(tok string) float64 {
 	case body == "nan":
 		v = math.NaN()
 	default:
-		if len(body) > 2 && body[1]|0x20 == 'x' && scanPoint(body) < 0 {
+		if len(body) > 2 && body[1]|0x20 == 'x' && !strings.ContainsAny(body, "pP") {
 			body += "p0" // strconv wants an exponent
 		}
 		v, _ = strconv.ParseFloat(body, 64) // the text is a number; out of range returns inf or 0, as intended
@@ -241,10 +241,6 @@ func parseFloat(tok string) float64 {
 	}
 	return v
 }
-
-// scanPoint returns the index of the binary exponent's mark in a hexadecimal
-// number, or -1.
-func scanPoint(body string) int { return strings.IndexAny(body, "pP") }
 
 // parseHexFloat converts the form that compilers write, [-]0xH.HHHp[+-]DD, when
 // its digits fit 53 bits and the result is far from the limits of float64, so

@@ -55,13 +55,10 @@ func (pr *printer) flush() {
 	pr.b = pr.b[:0]
 }
 
-// pos returns the position of what is written next.
-func (pr *printer) pos() diag.Pos { return diag.PosAt(len(pr.b)) }
-
 // at sets the position of a node to where the next text is written.
 func (pr *printer) at(p *diag.Pos) {
 	if pr.place {
-		*p = pr.pos()
+		*p = diag.PosAt(len(pr.b))
 	}
 }
 

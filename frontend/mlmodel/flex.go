@@ -81,7 +81,7 @@ func (d *decoder) flexible(at int64, f *mil.Func, desc *metadata.Function) (*mil
 	if err != nil {
 		return nil, err
 	}
-	add("EnumeratedShapes", configs, d.configsType())
+	add("EnumeratedShapes", configs, d.dictOf(d.shapesType()))
 	return &mil.Arg{Name: flexAttr, Value: top}, nil
 }
 
@@ -98,8 +98,6 @@ func (d *decoder) rangesType() *mil.Type {
 		Args: []*mil.Type{{Kind: mil.TensorType, Elem: "int32", Dims: []mil.Dim{{Size: 2}}}},
 	})
 }
-
-func (d *decoder) configsType() *mil.Type { return d.dictOf(d.shapesType()) }
 
 func (d *decoder) dictOf(t *mil.Type) *mil.Type {
 	return &mil.Type{Kind: mil.DictType, Args: []*mil.Type{d.scalarType("string"), t}}

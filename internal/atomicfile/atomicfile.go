@@ -50,7 +50,7 @@ func Stage(path string) (*Staged, error) {
 		made.remove()
 		return nil, writeError(path, err)
 	}
-	return &Staged{target: target, out: out, w: newWriter(out), made: made}, nil
+	return &Staged{target: target, out: out, w: bufio.NewWriterSize(&earlyWriter{f: out}, bufferBytes), made: made}, nil
 }
 
 // folders are folders that were created, innermost first.
@@ -80,8 +80,6 @@ func (made folders) remove() {
 
 // bufferBytes is the length from which a write goes straight to the file.
 const bufferBytes = 1 << 16
-
-func newWriter(f *os.File) *bufio.Writer { return bufio.NewWriterSize(&earlyWriter{f: f}, bufferBytes) }
 
 // earlyBytes is how much of a file is written before the system is told to store it.
 const earlyBytes = 8 << 20

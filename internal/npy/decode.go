@@ -10,10 +10,6 @@ import (
 // maxRank is numpy's own limit (64 from version 2 on).
 const maxRank = 64
 
-func rankError(n int) error {
-	return fmt.Errorf("npy: %d dimensions, the limit is %d", n, maxRank)
-}
-
 // Decode reads an npy file. The Array's Data is a part of file if its bytes need no
 // conversion.
 func Decode(file []byte) (Array, error) {

@@ -2,6 +2,7 @@ package npy
 
 import (
 	"encoding/binary"
+	"fmt"
 	"io"
 	"strconv"
 	"strings"
@@ -47,7 +48,7 @@ func (a Array) WriteTo(w io.Writer) (int64, error) {
 		return 0, err
 	}
 	if len(a.Shape) > maxRank {
-		return 0, rankError(len(a.Shape))
+		return 0, fmt.Errorf("npy: %d dimensions, the limit is %d", len(a.Shape), maxRank)
 	}
 	n, err := w.Write(a.header())
 	if err != nil {

@@ -79,11 +79,6 @@ func (t Trace) keeper(keep map[*ir.Value]bool) func(op *ir.Op, results []interp.
 	}
 }
 
-// declared runs the function as it is, but repaired, and keeps the values in keep.
-func (b *bench) declared(ctx context.Context, in tensors, keep map[*ir.Value]bool) (tensors, Trace, error) {
-	return b.watched(ctx, in, keep, nil)
-}
-
 // watched is declared with a call of look for every value.
 func (b *bench) watched(ctx context.Context, in tensors, keep map[*ir.Value]bool,
 	see func(v *ir.Value, x interp.Tensor)) (tensors, Trace, error) {
@@ -148,11 +143,6 @@ func (b *bench) upTo(ctx context.Context, in tensors, until *ir.Value) (Trace, e
 		err = nil
 	}
 	return t, err
-}
-
-// exact runs the function with fp32 instead of fp16.
-func (b *bench) exact(ctx context.Context, in tensors) (tensors, Trace, error) {
-	return b.precisely(ctx, in, map[*ir.Value]bool{}, func(*ir.Op) {})
 }
 
 // precisely is exact, keeping the values in keep, or all values if keep is nil.
@@ -290,7 +280,7 @@ func (b *bench) check(ctx context.Context, in tensors, ane, exactly bool, only f
 	if err != nil {
 		return nil, err
 	}
-	w, _, err := b.exact(ctx, in)
+	w, _, err := b.precisely(ctx, in, map[*ir.Value]bool{}, func(*ir.Op) {})
 	if err != nil {
 		return nil, err
 	}

@@ -232,7 +232,7 @@ func (s *search) goals() error {
 // patterns tries inputs that do not depend on the model: patterns lo to hi.
 func (s *search) patterns(lo, hi int) error {
 	for k := lo; k < hi; k++ {
-		if s.done() || !s.afford(1) {
+		if !slices.ContainsFunc(s.open, func(p *proof) bool { return p.Shown == nil }) || !s.afford(1) {
 			break
 		}
 		c, err := patterns[k].make(s.ports, k)
@@ -246,13 +246,9 @@ func (s *search) patterns(lo, hi int) error {
 	return nil
 }
 
-func (s *search) done() bool {
-	return !slices.ContainsFunc(s.open, func(p *proof) bool { return p.Shown == nil })
-}
-
 // try runs a candidate in the interpreter and looks for the suspicions that it reaches.
 func (s *search) try(c Candidate, ps []*proof) error {
-	_, t, err := s.b.declared(s.ctx, c.Values, s.keep)
+	_, t, err := s.b.watched(s.ctx, c.Values, s.keep, nil)
 	if err != nil {
 		return s.failed(err)
 	}

@@ -15,8 +15,6 @@ func drawn(seed, stream uint64, n int) *choices {
 	return &choices{b}
 }
 
-func (c *choices) done() bool { return len(c.b) == 0 }
-
 // n returns a number below limit, using as few bytes as possible.
 func (c *choices) n(limit int) int {
 	v := 0

@@ -25,7 +25,7 @@ func (m *maker) fromSteps(n int) string {
 	m.vals = append(m.vals, m.input(m.shape()...))
 	var names []string
 	for range n {
-		if m.done() {
+		if len(m.b) == 0 {
 			break
 		}
 		s := &steps[m.n(len(steps))]

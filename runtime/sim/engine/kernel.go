@@ -69,9 +69,6 @@ func (p *part[T]) bytes(n int) ([]byte, error) {
 	return p.buf[at:][:n], nil
 }
 
-// align moves to the next multiple of 64 bytes; the size of a part is a multiple of that.
-func (p *part[T]) align() { p.pos = (p.pos + 63) &^ 63 }
-
 // reader reads the coefficients of one task.
 type reader[T, R any] struct {
 	x     *exec[T, R]
@@ -330,7 +327,7 @@ func (r *reader[T, R]) group(j int) error {
 	if g.out[axG] > 1 {
 		for _, p := range r.parts {
 			if p != nil {
-				p.align()
+				p.pos = (p.pos + 63) &^ 63 // of which the size of a part is a multiple
 			}
 		}
 	}

@@ -267,7 +267,10 @@ const (
 
 func newBoot(d *Device, kc firmware.KernelConfig) (*boot, error) {
 	content := protocol.ContentType(d.cfg.bootValue("content", 0))
-	b := &boot{d: d, table: newProgramTable(content), queues: firmware.NewTaskQueues(), chains: map[uint64]*chain{}}
+	b := &boot{
+		d: d, table: &programTable{programs: firmware.NewPrograms(), content: content},
+		queues: firmware.NewTaskQueues(), chains: map[uint64]*chain{},
+	}
 	var err error
 	if b.kernel, err = firmware.Boot(kc); err != nil {
 		return nil, err

@@ -365,7 +365,7 @@ func (b *boot) startEngine(queue int, j *job) error {
 	d.proc = j.proc
 	err := b.runTasks(j, m)
 	d.proc = nil
-	m.end()
+	m.b, m.job = nil, nil
 	return err
 }
 

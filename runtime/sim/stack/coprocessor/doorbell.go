@@ -76,9 +76,6 @@ func (b *boot) ringHost(mask uint32) {
 // ringControl notifies the host of a control command's completion.
 func (b *boot) ringControl() { b.ringOne(Mailbox, 1<<BellControl) }
 
-// ringGPU is the engine-to-graphics synchronisation doorbell.
-func (b *boot) ringGPU() { b.ringOne(GPUDoorbell, 1) }
-
 var errL2C = errors.New("fatal: Uncorrectable L2C error overflow")
 
 // ringOne rings a doorbell until it is accepted.

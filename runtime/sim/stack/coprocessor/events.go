@@ -87,7 +87,7 @@ func (b *boot) signal(signals []protocol.Event) (mask uint32) {
 		}
 		mask |= e.TargetMask
 		if e.Type == EventGPU {
-			b.ringGPU()
+			b.ringOne(GPUDoorbell, 1)
 		}
 	}
 	if len(signals) > 0 {

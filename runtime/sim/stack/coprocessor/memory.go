@@ -71,8 +71,6 @@ func (m *callCache) begin(b *boot, queue int, j *job) error {
 	return nil
 }
 
-func (m *callCache) end() { m.b, m.job = nil, nil }
-
 // Window implements engine.Memory.
 func (m *callCache) Window(i int, off, n int64, write bool) ([]byte, error) {
 	if in := m.b.d.cfg.Inject; in != nil {

@@ -37,10 +37,6 @@ type process struct {
 	stats   firmware.StatsBuffer
 }
 
-func newProgramTable(content protocol.ContentType) *programTable {
-	return &programTable{programs: firmware.NewPrograms(), content: content}
-}
-
 // valid is the test of the argument validator: the byte at
 // engine + programId * 0x20 + 0x9948.
 func (t *programTable) valid(programID int32) bool {

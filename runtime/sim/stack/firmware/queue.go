@@ -42,7 +42,7 @@ func NewQueue(name string, depth, width int) (*Queue, error) {
 // is too long.
 func (q *Queue) TrySend(m []byte) error {
 	if len(m) > q.width {
-		return q.tooLong(m)
+		return between(q.name+" queue's message length", int64(len(m)), 0, int64(q.width))
 	}
 	select {
 	case <-q.room:
@@ -51,10 +51,6 @@ func (q *Queue) TrySend(m []byte) error {
 	}
 	q.put(m)
 	return nil
-}
-
-func (q *Queue) tooLong(m []byte) error {
-	return between(q.name+" queue's message length", int64(len(m)), 0, int64(q.width))
 }
 
 func (q *Queue) put(m []byte) {

@@ -70,10 +70,6 @@ func (m *Mapping) end() uint64   { return m.addr + m.pages()*PageSize }
 
 func pages(n int) uint64 { return (uint64(n) + PageSize - 1) / PageSize }
 
-func newContext(u *Unit, client uint64) *Context {
-	return &Context{unit: u, client: client, slot: NoSlot, byHost: map[hostKey]*Mapping{}}
-}
-
 // Client returns the client of the context.
 func (c *Context) Client() uint64 { return c.client }
 

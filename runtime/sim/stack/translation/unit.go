@@ -82,7 +82,7 @@ func (u *Unit) Context(client uint64) *Context {
 	defer u.mu.Unlock()
 	c := u.contexts[client]
 	if c == nil {
-		c = newContext(u, client)
+		c = &Context{unit: u, client: client, slot: NoSlot, byHost: map[hostKey]*Mapping{}}
 		u.contexts[client] = c
 	}
 	return c
