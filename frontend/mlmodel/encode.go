@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/zinc-compiler/zinc/frontend/mil"
+	"github.com/zinc-compiler/zinc/frontend/mil/unbuild"
 	"github.com/zinc-compiler/zinc/internal/diag"
 )
 
@@ -99,7 +100,7 @@ func (e *encoder) function(f *mil.Func) {
 // withoutShapes returns the attributes of a function without the shapes of its inputs, if they are what the
 // description says.
 func (e *encoder) withoutShapes(f *mil.Func) []mil.Arg {
-	i := slices.IndexFunc(f.Attrs, func(a mil.Arg) bool { return a.Name == flexAttr })
+	i := slices.IndexFunc(f.Attrs, func(a mil.Arg) bool { return a.Name == unbuild.FlexAttr })
 	if i < 0 {
 		return f.Attrs
 	}

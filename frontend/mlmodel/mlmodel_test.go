@@ -9,6 +9,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 
 	"github.com/zinc-compiler/zinc/frontend/mil"
+	"github.com/zinc-compiler/zinc/frontend/mil/unbuild"
 )
 
 // TestConstantsOfEveryFormAreDecoded has every element type.
@@ -191,7 +192,7 @@ func TestFlexibleShapesReachTheFunction(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			got := decodeText(t, spec(c.desc, c.fn))
 			switch {
-			case c.want == "" && strings.Contains(got, flexAttr):
+			case c.want == "" && strings.Contains(got, unbuild.FlexAttr):
 				t.Errorf("a fixed shape has shape information:\n%s", got)
 			case !strings.Contains(got, c.want):
 				t.Errorf("no %s in\n%s", c.want, got)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/zinc-compiler/zinc/frontend/metadata"
 	"github.com/zinc-compiler/zinc/frontend/mil"
+	"github.com/zinc-compiler/zinc/frontend/mil/unbuild"
 	"github.com/zinc-compiler/zinc/ir"
 )
 
@@ -199,7 +200,7 @@ func (d *decoder) function(name string, m span, about *metadata.Model) (f *mil.F
 	if err != nil {
 		return nil, nil, err
 	}
-	if mil.FindArg(f.Attrs, flexAttr) == nil {
+	if mil.FindArg(f.Attrs, unbuild.FlexAttr) == nil {
 		desc := about.Func(name)
 		a, err := d.flexible(m.at, f, desc)
 		if err != nil {

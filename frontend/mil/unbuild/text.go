@@ -123,7 +123,7 @@ func (w *texter) function(f *ir.Func) *mil.Func {
 		w.name(v)
 	}
 	out.Params = w.params(f.Body.Params)
-	if a := w.flexible(&f.Flex); a != nil {
+	if a := Flexible(&f.Flex, func() *mil.Type { return w.scalar("string") }); a != nil {
 		out.Attrs = append(out.Attrs, *a)
 	}
 	out.Body = w.block(f.Body)
