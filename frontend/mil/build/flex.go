@@ -1,6 +1,8 @@
 package build
 
 import (
+	"slices"
+
 	"github.com/zinc-compiler/zinc/frontend/mil"
 	"github.com/zinc-compiler/zinc/ir"
 )
@@ -95,12 +97,7 @@ func (f *flexBuilder) shapes(d *mil.Dict) map[string][]int64 {
 		case !ir.TensorOf(t.DType, shape...).Fits(ir.TensorOf(t.DType, t.Shape...)):
 			f.errorAt(e.Value, "the shape of %s is %s, but it is declared %s", name, ir.ShapeString(shape), t)
 			continue
-		}
-		negative := false
-		for _, n := range shape {
-			negative = negative || n < 0
-		}
-		if negative {
+		case len(shape) > 0 && slices.Min(shape) < 0:
 			f.errorAt(e.Value, "the shape of %s has a negative dimension", name)
 			continue
 		}

@@ -46,30 +46,25 @@ func (r Rebase) Runtime(addr uint64, task string) (uint64, error) {
 			Advice: "pass the device address, not the firmware's",
 		}
 	}
-	if addr < r.DVABase || addr-r.DVABase >= r.Size {
+	return r.shift(addr, r.DVABase, r.MappedBase, task)
+}
+
+// Device returns the device address of a runtime address.
+func (r Rebase) Device(runtime uint64, task string) (uint64, error) {
+	return r.shift(runtime, r.MappedBase, r.DVABase, task)
+}
+
+// shift moves an address from one base of the window to the other.
+func (r Rebase) shift(addr, from, to uint64, task string) (uint64, error) {
+	if addr < from || addr-from >= r.Size {
 		return 0, &Fault{
 			Stream: NoSlot,
 			Task:   task,
 			Addr:   addr,
 			Reason: Outside,
-			Limit:  r.DVABase + r.Size,
-			Advice: fmt.Sprintf("the window begins at %#x", r.DVABase),
+			Limit:  from + r.Size,
+			Advice: fmt.Sprintf("the window begins at %#x", from),
 		}
 	}
-	return r.MappedBase + (addr - r.DVABase), nil
-}
-
-// Device returns the device address of a runtime address.
-func (r Rebase) Device(runtime uint64, task string) (uint64, error) {
-	if runtime < r.MappedBase || runtime-r.MappedBase >= r.Size {
-		return 0, &Fault{
-			Stream: NoSlot,
-			Task:   task,
-			Addr:   runtime,
-			Reason: Outside,
-			Limit:  r.MappedBase + r.Size,
-			Advice: fmt.Sprintf("the window begins at %#x", r.MappedBase),
-		}
-	}
-	return r.DVABase + (runtime - r.MappedBase), nil
+	return to + (addr - from), nil
 }
