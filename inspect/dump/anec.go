@@ -49,10 +49,10 @@ func (c *printer) anec(path string, b []byte) error {
 	})
 }
 
-func (d *fileDump) anecHeaders() error { return d.show(d.anecFile.Describe()) }
+func (d *fileDump) anecHeaders() { d.show(d.anecFile.Describe()) }
 
-func (d *fileDump) rawANECHeaders() error {
-	return d.words(PartHeaders, "", 0, d.span(0, int64(len(d.b)-len(d.anecFile.Data))))
+func (d *fileDump) rawANECHeaders() {
+	d.words(PartHeaders, "", 0, d.span(0, int64(len(d.b)-len(d.anecFile.Data))))
 }
 
 // anecConstants returns the bytes of the constants and their offset in the file.
@@ -61,13 +61,13 @@ func (d *fileDump) anecBytes() ([]byte, int64) {
 	return d.b[at:], at
 }
 
-func (d *fileDump) anecConstants() error {
+func (d *fileDump) anecConstants() {
 	b, at := d.anecBytes()
-	return d.show(node.Row(PartConstants, "{bytes:#x} bytes of constants at {at:#x} of the file, the first {head}\n",
+	d.show(node.Row(PartConstants, "{bytes:#x} bytes of constants at {at:#x} of the file, the first {head}\n",
 		len(b), at, headBytes(b)))
 }
 
-func (d *fileDump) rawANECConstants() error {
+func (d *fileDump) rawANECConstants() {
 	b, at := d.anecBytes()
-	return d.words(PartConstants, "", at, b)
+	d.words(PartConstants, "", at, b)
 }

@@ -40,7 +40,7 @@ type constant struct {
 }
 
 // constants prints the sections of constants and their contents.
-func (d *fileDump) constants() error {
+func (d *fileDump) constants() {
 	f := d.hwx.f
 	if d.hwx.db == nil {
 		// A debug database of this container has more detail.
@@ -69,16 +69,14 @@ func (d *fileDump) constants() error {
 		n.AddIf(uint64(present) != s.Size && s.Flags&0xff != hwx.SectZero, node.Text("  %#x of the bytes are present\n",
 			present))
 		off += s.Size
-		if err := d.put(n); err != nil {
-			return err
-		}
+		d.put(n)
 	}
 	if len(sections) == 0 && d.j == nil {
 		d.printf("no section of constants is present\n")
 	}
 	end()
 	defer d.open("parts", '[')()
-	return d.constantParts(newConstantSpace(sections))
+	d.constantParts(newConstantSpace(sections))
 }
 
 // constantSpace describes the constants of a container, with all sections in sequence.
@@ -135,7 +133,7 @@ func (c *constantSpace) bytes(off uint64, n int) []byte {
 
 // constantParts prints the contents of the constants: as the debug database describes them, or without one as the tasks
 // read them.
-func (d *fileDump) constantParts(space *constantSpace) error {
+func (d *fileDump) constantParts(space *constantSpace) {
 	list := d.readConstants(space)
 	db := d.hwx.db
 	if db == nil {
@@ -148,11 +146,9 @@ func (d *fileDump) constantParts(space *constantSpace) error {
 					end = list[i+1].from
 				}
 			}
-			if err := d.constant(space, c, c.from, end, nil); err != nil {
-				return err
-			}
+			d.constant(space, c, c.from, end, nil)
 		}
-		return nil
+		return
 	}
 	next := 0
 	for i := range db.Extents {
@@ -167,15 +163,12 @@ func (d *fileDump) constantParts(space *constantSpace) error {
 			}
 			c.readers = append(c.readers, list[next].readers...)
 		}
-		if err := d.constant(space, &c, x.Offset, x.Offset+x.Size, x); err != nil {
-			return err
-		}
+		d.constant(space, &c, x.Offset, x.Offset+x.Size, x)
 	}
-	return nil
 }
 
 // constant prints one range of constants.
-func (d *fileDump) constant(space *constantSpace, c *constant, from, to uint64, x *provenance.Extent) error {
+func (d *fileDump) constant(space *constantSpace, c *constant, from, to uint64, x *provenance.Extent) {
 	head := c.decode(space.bytes(from, int(min(to-from, 4*headValues))))
 	n := node.Row("", "  {+offset}{-from:-#8x} {+bytes}{-bytes:#8x} bytes, {form}: {+readers}{+head}{-values}\n", from,
 		from, to-from, to-from, c.form, append([]constantReader{}, c.readers...), head, strings.Join(head, " "))
@@ -193,7 +186,8 @@ func (d *fileDump) constant(space *constantSpace, c *constant, from, to uint64, 
 		codebook(n, c.task, space.bytes(from, int(min(to-from, 1<<16))))
 	}
 	if x == nil {
-		return d.put(n)
+		d.put(n)
+		return
 	}
 	db := d.hwx.db
 	var source []provenance.SourceView
@@ -212,7 +206,7 @@ func (d *fileDump) constant(space *constantSpace, c *constant, from, to uint64, 
 		}
 	}
 	n.AddIf(len(x.Roles()) > 0, node.Value("roles", x.Roles()))
-	return d.put(n.AddIf(source != nil, node.Value("source", source)))
+	d.put(n.AddIf(source != nil, node.Value("source", source)))
 }
 
 // briefConstant is the number of nodes of the debug database that are examined for a constant.
@@ -253,8 +247,7 @@ func (d *fileDump) readConstants(space *constantSpace) []constant {
 		list[n].readers = append(list[n].readers, constantReader{p.Name, i, by})
 	}
 	for _, p := range f.Procedures() {
-		// visit returns no error, so neither does walk
-		_, _, _, _ = d.walk(p, func(i int, t td.Placed) error {
+		d.walk(p, func(i int, t td.Placed) {
 			if t.On(td.KernelOn) && t.On(td.KBE0) {
 				if from, to := t.Lanes(); to > from {
 					n := 0
@@ -273,7 +266,6 @@ func (d *fileDump) readConstants(space *constantSpace) []constant {
 					add(p, i, t.Task, s.Bar, uint64(t.Get(s.Base)), 0, s.Name, nil, t.Word(s.MemFormat))
 				}
 			}
-			return nil
 		})
 	}
 	slices.SortStableFunc(list, func(a, b constant) int {

@@ -58,7 +58,7 @@ func (c *printer) descriptor(path string, b []byte) error {
 }
 
 // found prints the values of a truncated descriptor whose paths are requested.
-func (d *fileDump) found(s *descriptorState, part string, wanted func(path string) bool) error {
+func (d *fileDump) found(s *descriptorState, part string, wanted func(path string) bool) {
 	d.title("found in the descriptor: %s\n", part)
 	defer d.open(part, '{')()
 	defer d.open("found", '[')()
@@ -70,85 +70,75 @@ func (d *fileDump) found(s *descriptorState, part string, wanted func(path strin
 		n := node.Row("", "  {offset:-#8x}  {path} = {value}", x.Off, x.Path, x.Value)
 		n.AddIf(x.Bytes > 0, node.Value("bytes", x.Bytes))
 		n.AddIf(x.Assumed, node.Row("", " (layout assumed){+assumed}", true))
-		if err := d.put(n.Add(node.Text("\n"))); err != nil {
-			return err
-		}
+		d.put(n.Add(node.Text("\n")))
 	}
-	return nil
 }
 
-func (d *fileDump) descriptorHeaders() error {
-	p := d.e5.p
-	if p == nil {
-		return d.found(d.e5, PartHeaders, func(path string) bool {
+func (d *fileDump) descriptorHeaders() {
+	if d.e5.p == nil {
+		d.found(d.e5, PartHeaders, func(path string) bool {
 			return !strings.HasPrefix(path, "symbol_names") && !strings.Contains(path, ".data")
 		})
+		return
 	}
-	return d.show(e5.DescribeHeaders(p))
+	d.show(e5.DescribeHeaders(d.e5.p))
 }
 
-func (d *fileDump) descriptorSymbols() error {
+func (d *fileDump) descriptorSymbols() {
 	if d.e5.p == nil {
-		return d.found(d.e5, PartSymbols, func(path string) bool { return strings.HasPrefix(path, "symbol_names") })
+		d.found(d.e5, PartSymbols, func(path string) bool { return strings.HasPrefix(path, "symbol_names") })
+		return
 	}
-	return d.show(e5.DescribeSymbols(d.e5.p))
+	d.show(e5.DescribeSymbols(d.e5.p))
 }
 
 // headBytes are the first bytes of a constant whose type is not known here.
 func headBytes(b []byte) string { return fmt.Sprintf("%x", b[:min(len(b), 2*headValues)]) }
 
 // hostConstants calls visit for each constant of the segments that run on the CPU.
-func hostConstants(p *e5.Program, visit func(f *e5.Function, op *e5.Operation, c *e5.Constant) error) error {
+func hostConstants(p *e5.Program, visit func(f *e5.Function, op *e5.Operation, c *e5.Constant)) {
 	for i := range p.Functions {
 		f := &p.Functions[i]
 		for k := range f.Blocks {
 			for n := range f.Blocks[k].Operations {
 				op := &f.Blocks[k].Operations[n]
 				a, ok := op.Attrs.(*e5.CpuInferenceAttrs)
-				if !ok {
-					continue
-				}
-				for m := range a.Constants {
-					if err := visit(f, op, &a.Constants[m]); err != nil {
-						return err
-					}
+				for m := 0; ok && m < len(a.Constants); m++ {
+					visit(f, op, &a.Constants[m])
 				}
 			}
 		}
 	}
-	return nil
 }
 
-func (d *fileDump) descriptorConstants() error {
+func (d *fileDump) descriptorConstants() {
 	p := d.e5.p
 	if p == nil {
 		constant := map[string]bool{}
-		// visit returns no error
-		_ = constantSections(d.e5.found, func(_ string, x *e5.Part) error {
+		constantSections(d.e5.found, func(_ string, x *e5.Part) {
 			constant[strings.TrimSuffix(x.Path, ".data")] = true
-			return nil
 		})
-		return d.found(d.e5, PartConstants, func(path string) bool {
+		d.found(d.e5, PartConstants, func(path string) bool {
 			s, _, ok := strings.Cut(path, ".")
 			return ok && constant[s]
 		})
+		return
 	}
 	defer d.list(PartConstants)()
 	found := false
-	err := hostConstants(p, func(f *e5.Function, op *e5.Operation, c *e5.Constant) error {
+	hostConstants(p, func(f *e5.Function, op *e5.Operation, c *e5.Constant) {
 		found = true
-		return d.put(node.Row("", "{+function}{+operation}constant {name:q} of {-op:q} in function {-fn:q}: {bytes} "+
+		d.put(node.Row("", "{+function}{+operation}constant {name:q} of {-op:q} in function {-fn:q}: {bytes} "+
 			"bytes, the first {head}\n", f.Name, op.Name, c.Name, op.Name, f.Name, len(c.Data), headBytes(c.Data)))
 	})
 	if !found && d.j == nil {
 		d.printf("no constants: the operations on the CPU have none\n")
 	}
-	return err
 }
 
 // constantSections calls visit for each section of the descriptor with a constant, with its quoted name and the entry
 // of its bytes.
-func constantSections(found []e5.Part, visit func(name string, x *e5.Part) error) error {
+func constantSections(found []e5.Part, visit func(name string, x *e5.Part)) {
 	name, constant := "", ""
 	for i := range found {
 		x := &found[i]
@@ -161,60 +151,48 @@ func constantSections(found []e5.Part, visit func(name string, x *e5.Part) error
 			}
 		case "data":
 			if section == constant {
-				if err := visit(name, x); err != nil {
-					return err
-				}
+				visit(name, x)
 			}
 		}
 	}
-	return nil
 }
 
-func (d *fileDump) rawDescriptorConstants() error {
+func (d *fileDump) rawDescriptorConstants() {
 	found := d.e5.found
 	if found == nil {
 		found = e5.Scan(d.b).Parts
 	}
 	const length = 4 // before the bytes
-	return constantSections(found, func(name string, x *e5.Part) error {
-		return d.words(PartConstants, name, int64(x.Off)+length, d.span(int64(x.Off)+length, int64(x.Bytes)))
+	constantSections(found, func(name string, x *e5.Part) {
+		d.words(PartConstants, name, int64(x.Off)+length, d.span(int64(x.Off)+length, int64(x.Bytes)))
 	})
 }
 
-func (d *fileDump) descriptorWhole() error { return d.descriptorText(d.e5) }
+func (d *fileDump) descriptorWhole() { d.descriptorText(d.e5) }
 
-// descriptorOf prints another file, the descriptor beside a container.
-func (d *fileDump) descriptorOf(name string, b []byte) error {
-	return d.descriptorText(d.readDescriptor(name, b))
-}
-
-func (d *fileDump) descriptorText(s *descriptorState) error {
+func (d *fileDump) descriptorText(s *descriptorState) {
 	if s.p == nil {
-		if err := d.found(s, PartE5, func(string) bool { return true }); err != nil {
-			return err
-		}
-		return d.restOf(s)
+		d.found(s, PartE5, func(string) bool { return true })
+		d.restOf(s)
+		return
 	}
-	return d.show(e5.Describe(s.p))
+	d.show(e5.Describe(s.p))
 }
 
 // rawFile prints the words of the whole file, once: the parts of a descriptor are interleaved.
-func (d *fileDump) rawFile() error {
+func (d *fileDump) rawFile() {
 	if d.printed {
-		return nil
+		return
 	}
 	d.printed = true
-	return d.words("file", "", 0, d.b)
+	d.words("file", "", 0, d.b)
 }
 
 // restOf prints the words of a truncated descriptor in which nothing was found, because what refers to them or defines
 // their meaning is missing.
-func (d *fileDump) restOf(s *descriptorState) error {
+func (d *fileDump) restOf(s *descriptorState) {
 	defer d.open("undecoded", '[')()
 	for _, r := range s.rest {
-		if err := d.words("not decoded", "", int64(r.Off), s.b[r.Off:r.Off+r.Bytes]); err != nil {
-			return err
-		}
+		d.words("not decoded", "", int64(r.Off), s.b[r.Off:r.Off+r.Bytes])
 	}
-	return nil
 }

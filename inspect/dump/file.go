@@ -1,8 +1,10 @@
 package dump
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 
 	"github.com/zinc-compiler/zinc/emit/afpp"
@@ -26,6 +28,8 @@ type fileDump struct {
 	j      *jsonform.Stream // nil if the output is text
 	blank  bool             // something was printed: the next part begins with an empty line
 	faults []error
+	err    error // ends the printing
+	out    steady
 
 	printed bool // the words of the whole file were printed
 
@@ -39,6 +43,23 @@ type fileDump struct {
 	anecFile *anec.File
 }
 
+// steady is a writer that keeps its first error; later writes are ignored.
+type steady struct {
+	w   io.Writer
+	err error
+}
+
+// Write implements io.Writer.
+func (s *steady) Write(b []byte) (int, error) {
+	if s.err == nil {
+		_, s.err = s.w.Write(b)
+	}
+	return len(b), nil
+}
+
+// fail ends the printing after the part.
+func (d *fileDump) fail(err error) { d.err = cmp.Or(d.err, err) }
+
 // fault records a fault of the file. Printing continues.
 func (d *fileDump) fault(err error) {
 	if err != nil {
@@ -47,7 +68,7 @@ func (d *fileDump) fault(err error) {
 }
 
 // printf prints text.
-func (d *fileDump) printf(format string, args ...any) { fmt.Fprintf(d.out, format, args...) }
+func (d *fileDump) printf(format string, args ...any) { fmt.Fprintf(&d.out, format, args...) }
 
 // part begins a part's text.
 func (d *fileDump) part() {
@@ -58,13 +79,13 @@ func (d *fileDump) part() {
 }
 
 // show prints a part that is described as a whole.
-func (d *fileDump) show(n *node.Node) error {
+func (d *fileDump) show(n *node.Node) {
 	if d.j != nil {
 		d.j.Put(n.Key, n)
-		return d.j.Err
+		return
 	}
 	d.part()
-	return n.WriteText(d.out)
+	n.WriteText(&d.out) // which keeps its error
 }
 
 // list begins a part whose entries put prints. The function that it returns ends the part.
@@ -85,14 +106,13 @@ func (d *fileDump) open(key string, bracket byte) func() {
 }
 
 // put prints an entry of a list.
-func (d *fileDump) put(n *node.Node) error {
+func (d *fileDump) put(n *node.Node) {
 	switch {
 	case d.j == nil:
-		return n.WriteText(d.out)
+		n.WriteText(&d.out) // which keeps its error
 	case !n.TextOnly():
 		d.j.Put("", n)
 	}
-	return d.j.Err
 }
 
 // title begins a part's text with a line that JSON does not have.
@@ -108,7 +128,7 @@ func (d *fileDump) title(format string, args ...any) {
 func (d *fileDump) begin(n *node.Node) func() {
 	if d.j == nil {
 		d.part()
-		n.WriteText(d.out) // where it fails, so does what follows
+		n.WriteText(&d.out) // which keeps its error
 	}
 	end := d.open("", '{')
 	for _, p := range n.Parts {
@@ -127,7 +147,7 @@ func (c *printer) dump(path string, b []byte, kind, noun string, parts []filePar
 	if err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
-	d := &fileDump{printer: c, path: path, b: b}
+	d := &fileDump{printer: c, path: path, b: b, out: steady{w: c.out}}
 	if c.JSON {
 		d.j = jsonform.NewStream(c.out)
 		d.j.Open("", '{')
@@ -139,51 +159,47 @@ func (c *printer) dump(path string, b []byte, kind, noun string, parts []filePar
 	ok := open(d)
 	switch {
 	case !ok:
-		err = d.undecoded()
+		d.undecoded()
 	case c.Raw:
-		err = d.raws(chosen)
+		d.raws(chosen)
 	default:
 		for _, p := range chosen {
-			if err = p.print(d); err != nil {
-				break
+			if d.err == nil && d.out.err == nil && (d.j == nil || d.j.Err == nil) {
+				p.print(d)
 			}
 		}
 	}
-	return errors.Join(err, d.finish(err))
+	return errors.Join(d.err, d.out.err, d.finish())
 }
 
 // undecoded prints the words of a file that could not be decoded at all.
-func (d *fileDump) undecoded() error {
+func (d *fileDump) undecoded() {
 	if d.j == nil && !d.Raw {
 		d.printf("%d bytes, not decoded\n", len(d.b))
 	}
-	return d.raws(nil)
+	d.raws(nil)
 }
 
 // raws prints the words of parts, or of the whole file if no parts are selected or nothing could be decoded.
-func (d *fileDump) raws(parts []filePart) error {
+func (d *fileDump) raws(parts []filePart) {
 	defer d.open("raw", '[')()
 	if !d.any() || len(parts) == 0 {
-		return d.words("file", "", 0, d.b)
+		d.words("file", "", 0, d.b)
+		return
 	}
 	for _, p := range parts {
-		if p.raw == nil {
-			continue
-		}
-		if err := p.raw(d); err != nil {
-			return err
+		if p.raw != nil && d.err == nil {
+			p.raw(d)
 		}
 	}
-	return nil
 }
 
-// finish ends the output and returns the file's faults. failed is the error that ended the printing; it is also in the
-// JSON.
-func (d *fileDump) finish(failed error) error {
+// finish ends the output and returns the file's faults. The error that ended the printing is also in the JSON.
+func (d *fileDump) finish() error {
 	if d.j != nil {
 		d.j.Open("faults", '[')
-		if failed != nil {
-			d.j.Put("", failed.Error())
+		if d.err != nil {
+			d.j.Put("", d.err.Error())
 		}
 		for _, err := range d.faults {
 			d.j.Put("", err.Error())

@@ -83,90 +83,76 @@ func (d *fileDump) firmwareTasks(i int, g *afpp.Program) {
 	}
 }
 
-func (d *fileDump) firmwareHeaders() error {
+func (d *fileDump) firmwareHeaders() {
 	n, err := afpp.Describe(d.firm)
 	if err != nil {
-		return err
+		d.fail(err)
+		return
 	}
-	return d.show(n)
+	d.show(n)
 }
 
-func (d *fileDump) firmwareConstants() error {
+func (d *fileDump) firmwareConstants() {
 	n := node.List(PartConstants)
 	for i, g := range d.firm.Programs {
 		n.Add(node.Row("", "program {program}: {bytes:#x} bytes of coefficients, the first {head}\n", i, len(g.Kernel),
 			headBytes(g.Kernel)))
 	}
-	return d.show(n)
+	d.show(n)
 }
 
-func (d *fileDump) firmwareRecords() error {
-	return d.firmwareRecordsOf(PartRecords, func(*td.Record) bool { return true }, func(i int, g *afpp.Program) error {
-		if err := afpp.DumpRecords(d.out, i, g); err != nil || len(g.Text.Other) == 0 {
-			return err
+func (d *fileDump) firmwareRecords() {
+	d.firmwareRecordsOf(PartRecords, func(*td.Record) bool { return true }, func(i int, g *afpp.Program) {
+		afpp.DumpRecords(&d.out, i, g) // which keeps its error
+		if len(g.Text.Other) > 0 {
+			d.printf("images of descriptor version %d, which has no field table; their words:\n", g.Generic.Image)
+			d.words("images", "", 0, g.Text.Other)
 		}
-		d.printf("images of descriptor version %d, which has no field table; their words:\n", g.Generic.Image)
-		return d.words("images", "", 0, g.Text.Other)
 	})
 }
 
 // firmwareSlots prints the records that name a buffer.
-func (d *fileDump) firmwareSlots() error {
-	return d.firmwareRecordsOf(PartRelocs, hasSlot, func(i int, g *afpp.Program) error {
+func (d *fileDump) firmwareSlots() {
+	d.firmwareRecordsOf(PartRelocs, hasSlot, func(i int, g *afpp.Program) {
 		d.printf("program %d: relocation slots\n", i)
-		return d.recordList(node.Text(""), g.Text.Records, hasSlot)
+		d.recordList(node.Text(""), g.Text.Records, hasSlot)
 	})
 }
 
 // firmwareRecordsOf prints the wanted records of each program, in text with a function.
 func (d *fileDump) firmwareRecordsOf(part string, wanted func(r *td.Record) bool,
-	text func(i int, g *afpp.Program) error) error {
+	text func(i int, g *afpp.Program)) {
 	defer d.open(part, '[')()
 	for i, g := range d.firm.Programs {
 		if d.j == nil {
 			d.part()
-			if err := text(i, g); err != nil {
-				return err
-			}
+			text(i, g)
 			continue
 		}
-		if err := d.recordList(node.Object("", node.Value("program", i)), g.Text.Records, wanted); err != nil {
-			return err
-		}
+		d.recordList(node.Object("", node.Value("program", i)), g.Text.Records, wanted)
 	}
-	return nil
 }
 
-func (d *fileDump) rawFirmwareHeaders() error {
-	if err := d.words(PartHeaders, "package", 0, d.span(0, afpp.HeaderSize)); err != nil {
-		return err
-	}
+func (d *fileDump) rawFirmwareHeaders() {
+	d.words(PartHeaders, "package", 0, d.span(0, afpp.HeaderSize))
 	for i, g := range d.firm.Programs {
 		const n = afpp.HeaderSize + afpp.NumKinds*afpp.SectionHeaderSize
-		if err := d.words(PartHeaders, fmt.Sprintf("program %d", i), g.At(), d.span(g.At(), n)); err != nil {
-			return err
-		}
+		d.words(PartHeaders, fmt.Sprintf("program %d", i), g.At(), d.span(g.At(), n))
 	}
-	return nil
 }
 
 // rawSection returns a function that prints the words of a section of every program.
-func rawSection(k afpp.Kind, part string) func(d *fileDump) error {
-	return func(d *fileDump) error {
+func rawSection(k afpp.Kind, part string) func(d *fileDump) {
+	return func(d *fileDump) {
 		for i, g := range d.firm.Programs {
 			list, err := g.Sections()
 			if err != nil {
-				return err
+				d.fail(err)
 			}
-			if len(list) < int(k) {
-				continue
-			}
-			s := &list[k-1]
-			if err := d.words(part, fmt.Sprintf("section %s of program %d", k, i), s.At,
-				d.span(s.At, int64(s.Present))); err != nil {
-				return err
+			if len(list) >= int(k) {
+				s := &list[k-1]
+				d.words(part, fmt.Sprintf("section %s of program %d", k, i), s.At, d.span(s.At, int64(s.Present)))
 			}
 		}
-		return nil
 	}
 }

@@ -71,48 +71,45 @@ func (c *printer) container(path string, b []byte) error {
 	})
 }
 
-func (d *fileDump) containerHeaders() error {
+func (d *fileDump) containerHeaders() {
 	n, err := hwx.Describe(d.hwx.f)
 	if err != nil {
-		return err
+		d.fail(err)
+		return
 	}
-	return d.show(n)
+	d.show(n)
 }
 
-func (d *fileDump) symbols() error {
+func (d *fileDump) symbols() {
 	defer d.list(PartSymbols)()
 	for n := range d.hwx.f.DescribeSymbols() {
-		if err := d.put(n); err != nil {
-			return err
-		}
+		d.put(n)
 	}
-	return nil
 }
 
 // beside prints the descriptor beside a container.
-func (d *fileDump) beside() error {
+func (d *fileDump) beside() {
 	name := pair.PathsOf(d.path).Descriptor
 	b, err := regularfile.Read(name)
-	if errors.Is(err, fs.ErrNotExist) && d.All {
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && d.All:
 		d.title("there is no descriptor beside the container\n")
-		return nil
+	case err != nil:
+		d.fail(fmt.Errorf("%s: --%s: the descriptor beside it: %w", d.path, PartE5, err))
+	default:
+		d.descriptorText(d.readDescriptor(name, b))
 	}
-	if err != nil {
-		return fmt.Errorf("%s: --%s: the descriptor beside it: %w", d.path, PartE5, err)
-	}
-	return d.descriptorOf(name, b)
 }
 
-func (d *fileDump) rawBeside() error {
+func (d *fileDump) rawBeside() {
 	name := pair.PathsOf(d.path).Descriptor
 	b, err := regularfile.Read(name)
-	if err != nil {
-		if d.All && errors.Is(err, fs.ErrNotExist) {
-			return nil
-		}
-		return err
+	switch {
+	case err == nil:
+		d.words(PartE5, "", 0, b)
+	case !d.All || !errors.Is(err, fs.ErrNotExist):
+		d.fail(err)
 	}
-	return d.words(PartE5, "", 0, b)
 }
 
 // Programs decodes the tasks of a container's procedures.

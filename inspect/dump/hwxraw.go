@@ -17,79 +17,62 @@ func (d *fileDump) span(off, n int64) []byte {
 	return d.b[off:end]
 }
 
-func (d *fileDump) rawHeaders() error {
+func (d *fileDump) rawHeaders() {
 	const sizeofcmds, header = 20, 32
 	n := int64(header)
 	if len(d.b) >= header {
 		n += int64(binary.LittleEndian.Uint32(d.b[sizeofcmds:]))
 	}
-	return d.words(PartHeaders, "", 0, d.span(0, n))
+	d.words(PartHeaders, "", 0, d.span(0, n))
 }
 
 // rawTasks prints the words of each task.
-func (d *fileDump) rawTasks() error {
+func (d *fileDump) rawTasks() {
 	f := d.hwx.f
 	if noFields(f) != "" {
-		return d.words(PartTasks, hwx.SegText+","+hwx.SectText, d.hwx.textOff, f.TextBytes())
+		d.words(PartTasks, hwx.SegText+","+hwx.SectText, d.hwx.textOff, f.TextBytes())
+		return
 	}
 	for _, p := range f.Procedures() {
-		n, rest, words, err := d.walk(p, func(i int, t td.Placed) error { return d.rawOf(p, i, t.Off, t.Words()) })
-		if err == nil && rest >= 0 {
-			err = d.rawOf(p, n, rest, words)
-		}
-		if err != nil {
-			return err
+		n, rest, words := d.walk(p, func(i int, t td.Placed) { d.rawOf(p, i, t.Off, t.Words()) })
+		if rest >= 0 {
+			d.rawOf(p, n, rest, words)
 		}
 	}
-	return nil
 }
 
-func (d *fileDump) rawOf(p hwx.Procedure, i, off, words int) error {
+func (d *fileDump) rawOf(p hwx.Procedure, i, off, words int) {
 	text := d.hwx.f.TextBytes()
 	b := text[min(off, len(text)):]
 	b = b[:min(len(b), 4*max(words, 0))]
-	return d.words(PartTask, fmt.Sprintf("%d of procedure %s", i, p.Name), d.hwx.textOff+int64(off), b)
+	d.words(PartTask, fmt.Sprintf("%d of procedure %s", i, p.Name), d.hwx.textOff+int64(off), b)
 }
 
-func (d *fileDump) rawTask() error {
-	return d.chosenTasks(func(p hwx.Procedure, i int, t td.Placed) error { return d.rawOf(p, i, t.Off, t.Words()) })
+func (d *fileDump) rawTask() {
+	d.chosenTasks(func(p hwx.Procedure, i int, t td.Placed) { d.rawOf(p, i, t.Off, t.Words()) })
 }
 
-func (d *fileDump) rawConstants() error {
+func (d *fileDump) rawConstants() {
 	for _, s := range d.hwx.f.ConstantSections() {
-		if err := d.words(PartConstants, s.Title(), int64(s.Offset), s.Bytes()); err != nil {
-			return err
-		}
+		d.words(PartConstants, s.Title(), int64(s.Offset), s.Bytes())
 	}
-	return nil
 }
 
-func (d *fileDump) rawSymbols() error {
+func (d *fileDump) rawSymbols() {
 	for _, c := range d.hwx.f.Commands {
-		t, ok := c.(*hwx.Symtab)
-		if !ok {
-			continue
-		}
-		if err := d.words(PartSymbols, "table", int64(t.SymOff),
-			d.span(int64(t.SymOff), hwx.SymbolSize*int64(len(t.Symbols)))); err != nil {
-			return err
-		}
-		strs := d.span(int64(t.StrOff), int64(t.StrSize))
-		if err := d.words(PartSymbols, "strings", int64(t.StrOff), strs); err != nil {
-			return err
+		if t, ok := c.(*hwx.Symtab); ok {
+			symbols := d.span(int64(t.SymOff), hwx.SymbolSize*int64(len(t.Symbols)))
+			d.words(PartSymbols, "table", int64(t.SymOff), symbols)
+			d.words(PartSymbols, "strings", int64(t.StrOff), d.span(int64(t.StrOff), int64(t.StrSize)))
 		}
 	}
-	return nil
 }
 
-func (d *fileDump) rawRelocs() error {
+func (d *fileDump) rawRelocs() {
 	for _, s := range d.hwx.f.Sections() {
 		if len(s.Relocs) > 0 {
-			if err := d.words(PartRelocs, s.Title(), int64(s.RelocOff), d.span(int64(s.RelocOff),
-				hwx.RelocSize*int64(len(s.Relocs)))); err != nil {
-				return err
-			}
+			d.words(PartRelocs, s.Title(), int64(s.RelocOff), d.span(int64(s.RelocOff),
+				hwx.RelocSize*int64(len(s.Relocs))))
 		}
 	}
-	return nil
 }

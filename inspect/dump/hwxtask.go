@@ -11,11 +11,12 @@ import (
 
 // chosenTasks calls visit for each task that Tasks names, and note for a procedure
 // whose tasks are not decoded.
-func (d *fileDump) chosenTasks(visit func(p hwx.Procedure, i int, t td.Placed) error) error {
+func (d *fileDump) chosenTasks(visit func(p hwx.Procedure, i int, t td.Placed)) {
 	f := d.hwx.f
 	list := f.Procedures()
 	if note := noFields(f); note != "" {
-		return fmt.Errorf("%s: %s: %s; %s prints their words", d.path, d.name(PartTask), note, d.name(PartTasks))
+		d.fail(fmt.Errorf("%s: %s: %s; %s prints their words", d.path, d.name(PartTask), note, d.name(PartTasks)))
+		return
 	}
 	counts := make([]procedureTasks, len(list))
 	for i, p := range list {
@@ -23,49 +24,46 @@ func (d *fileDump) chosenTasks(visit func(p hwx.Procedure, i int, t td.Placed) e
 	}
 	chosen, err := d.chooseTasks(counts)
 	if err != nil {
-		return fmt.Errorf("%s: %w", d.path, err)
+		d.fail(fmt.Errorf("%s: %w", d.path, err))
+		return
 	}
 	found := make([]bool, len(d.Tasks))
 	for k, p := range list {
-		if _, _, _, err := d.walk(p, func(i int, t td.Placed) error {
+		d.walk(p, func(i int, t td.Placed) {
 			show := chosen[k](i)
 			for x := range d.Tasks {
 				if d.Tasks[x].at(uint64(t.Off), 4*t.Words()) {
 					show, found[x] = true, true
 				}
 			}
-			if !show {
-				return nil
+			if show {
+				visit(p, i, t)
 			}
-			return visit(p, i, t)
-		}); err != nil {
-			return err
-		}
+		})
 	}
 	for x, r := range d.Tasks {
 		if r.placed && !found[x] {
-			return fmt.Errorf("%s: %s %s: no task is there; %s lists their places", d.path, d.name(PartTask), r.text,
-				d.name(PartTasks))
+			d.fail(fmt.Errorf("%s: %s %s: no task is there; %s lists their places", d.path, d.name(PartTask), r.text,
+				d.name(PartTasks)))
 		}
 	}
-	return nil
 }
 
 // containerTask prints the tasks that Tasks names.
-func (d *fileDump) containerTask() error {
+func (d *fileDump) containerTask() {
 	defer d.open("task", '[')()
-	return d.chosenTasks(func(p hwx.Procedure, i int, t td.Placed) error {
-		return d.detail(p.Name, i, p.Tasks, t, d.hwx.textOff+int64(t.Off))
+	d.chosenTasks(func(p hwx.Procedure, i int, t td.Placed) {
+		d.detail(p.Name, i, p.Tasks, t, d.hwx.textOff+int64(t.Off))
 	})
 }
 
 // containerRecords prints the records that loading generates from the tasks; the container itself has none.
-func (d *fileDump) containerRecords() error {
+func (d *fileDump) containerRecords() {
 	f := d.hwx.f
 	defer d.open(PartRecords, '[')()
 	if note := noFields(f); note != "" {
 		d.title("records: %s\n", note)
-		return nil
+		return
 	}
 	for _, p := range f.Procedures() {
 		rs, err := d.loadRecords(p)
@@ -75,11 +73,8 @@ func (d *fileDump) containerRecords() error {
 		}
 		d.title("records of procedure %s, as loading generates them from its tasks; their buffers are not resolved\n",
 			node.Printable(p.Name))
-		if err := d.recordStream(node.Object("", node.Value("procedure", p.Name)), rs); err != nil {
-			return err
-		}
+		d.recordStream(node.Object("", node.Value("procedure", p.Name)), rs)
 	}
-	return nil
 }
 
 // noRecords says of a procedure that loading would fail.
@@ -88,21 +83,16 @@ const noRecords = "records of procedure %s cannot be generated: %v\n"
 // loadRecords returns the records that loading generates from a procedure's tasks.
 func (d *fileDump) loadRecords(p hwx.Procedure) ([]td.Record, error) {
 	var tasks []*td.Task
-	if _, _, _, err := d.walk(p, func(_ int, t td.Placed) error {
-		tasks = append(tasks, t.Task)
-		return nil
-	}); err != nil {
-		return nil, err
-	}
+	d.walk(p, func(_ int, t td.Placed) { tasks = append(tasks, t.Task) })
 	_, rs, err := td.Split(tasks)
 	return rs, err
 }
 
 // rawRecords prints the record stream of each procedure, as a compilation can emit it.
-func (d *fileDump) rawRecords() error {
+func (d *fileDump) rawRecords() {
 	if note := noFields(d.hwx.f); note != "" {
 		d.title("records: %s\n", note)
-		return nil
+		return
 	}
 	for _, p := range d.hwx.f.Procedures() {
 		rs, err := d.loadRecords(p)
@@ -115,15 +105,12 @@ func (d *fileDump) rawRecords() error {
 			continue
 		}
 		what := "stream of procedure " + p.Name + ", which is not in the container"
-		if err := d.words(PartRecords, what, 0, b); err != nil {
-			return err
-		}
+		d.words(PartRecords, what, 0, b)
 	}
-	return nil
 }
 
 // relocs prints the relocations of all sections.
-func (d *fileDump) relocs() error {
+func (d *fileDump) relocs() {
 	f := d.hwx.f
 	defer d.open(PartRelocs, '[')()
 	found := false
@@ -139,15 +126,12 @@ func (d *fileDump) relocs() error {
 		}
 		d.title("relocations of %s: %d at %#x\n", s.Title(), len(s.Relocs), s.RelocOff)
 		for _, r := range s.Relocs {
-			if err := d.put(d.reloc(s, r, users[r.Addr])); err != nil {
-				return err
-			}
+			d.put(d.reloc(s, r, users[r.Addr]))
 		}
 	}
 	if !found {
 		d.title("no relocations are present\n")
 	}
-	return nil
 }
 
 // relocUsers returns the task and field that each relocation of the task section changes, by address.
@@ -157,8 +141,7 @@ func (d *fileDump) relocUsers(list []hwx.Reloc) map[uint32]*node.Node {
 		users[r.Addr] = nil
 	}
 	for _, p := range d.hwx.f.Procedures() {
-		// visit returns no error, so neither does walk
-		_, _, _, _ = d.walk(p, func(i int, t td.Placed) error {
+		d.walk(p, func(i int, t td.Placed) {
 			for w := range t.Words() {
 				at := uint32(t.Off + 4*w)
 				if _, ok := users[at]; !ok {
@@ -172,7 +155,6 @@ func (d *fileDump) relocUsers(list []hwx.Reloc) map[uint32]*node.Node {
 				}
 				users[at] = node.Row("", "  procedure {procedure} task {task}", p.Name, i).Add(field)
 			}
-			return nil
 		})
 	}
 	return users

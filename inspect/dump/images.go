@@ -52,23 +52,23 @@ func (c *printer) images(path string, b []byte) error {
 	})
 }
 
-func (d *fileDump) imagesHeader() error {
+func (d *fileDump) imagesHeader() {
 	groups := node.List("groups")
 	for _, g := range td.Groups {
 		groups.Add(node.Row("", "{name}\tstruct {struct:#x}\timage {image:#x}\t{registers} registers\tfrom {base:#x}\t"+
 			"{contents}\n", g.Name, g.Struct(), g.Image(), g.Words, g.Base, g.Doc))
 	}
-	return d.show(node.Row(PartHeaders, "register images of descriptor version {version}: {+image_size}{images} of "+
+	d.show(node.Row(PartHeaders, "register images of descriptor version {version}: {+image_size}{images} of "+
 		"{-size:#x} bytes\n", td.V10.Version, td.ImageSize, len(d.imageSet), td.ImageSize).Add(groups))
 }
 
-func (d *fileDump) rawImagesHeader() error {
-	return d.words(PartHeaders, "", 0, d.span(0, td.ImagesHeader))
+func (d *fileDump) rawImagesHeader() {
+	d.words(PartHeaders, "", 0, d.span(0, td.ImagesHeader))
 }
 
 // imageTasks prints the tasks of images: of a file of images by default in the text form, which can be read back, else
 // one line each, with the fields if requested.
-func (d *fileDump) imageTasks() error {
+func (d *fileDump) imageTasks() {
 	if d.j == nil && d.firm == nil && !d.any() {
 		p := td.Program{Name: "images"}
 		for _, x := range d.imageSet {
@@ -78,13 +78,14 @@ func (d *fileDump) imageTasks() error {
 			p.Tasks = append(p.Tasks, x.task)
 		}
 		d.part()
-		return td.WriteText(d.out, []td.Program{p})
+		d.fail(td.WriteText(&d.out, []td.Program{p}))
+		return
 	}
-	return d.procedures()
+	d.procedures()
 }
 
 // procedures prints the tasks of each procedure.
-func (d *fileDump) procedures() error {
+func (d *fileDump) procedures() {
 	defer d.open("procedures", '[')()
 	for i := 0; i < len(d.imageSet); {
 		name := d.imageSet[i].procedure
@@ -92,34 +93,26 @@ func (d *fileDump) procedures() error {
 		for i+n < len(d.imageSet) && d.imageSet[i+n].procedure == name {
 			n++
 		}
-		if err := d.imageProcedure(name, d.imageSet[i:i+n]); err != nil {
-			return err
-		}
+		d.imageProcedure(name, d.imageSet[i:i+n])
 		i += n
 	}
-	return nil
 }
 
 // imageProcedure prints the tasks of one procedure.
-func (d *fileDump) imageProcedure(name string, list []imageTask) error {
+func (d *fileDump) imageProcedure(name string, list []imageTask) {
 	defer d.begin(node.Row("", "procedure {name}: {count} tasks\n", name, len(list)))()
 	defer d.open("tasks", '[')()
 	for i := range list {
-		x, err := &list[i], error(nil)
-		if x.task == nil {
-			err = d.put(node.Text("task %d at %#x, not decoded: %v\n", i, x.at, x.err))
+		if x := &list[i]; x.task == nil {
+			d.put(node.Text("task %d at %#x, not decoded: %v\n", i, x.at, x.err))
 		} else {
-			err = d.task(i, x.placed(), x.at)
-		}
-		if err != nil {
-			return err
+			d.task(i, x.placed(), x.at)
 		}
 	}
-	return nil
 }
 
 // chosenImages calls visit for each image that Tasks names: image i of n of its procedure.
-func (d *fileDump) chosenImages(visit func(i, n int, x *imageTask) error) error {
+func (d *fileDump) chosenImages(visit func(i, n int, x *imageTask)) {
 	var counts []procedureTasks
 	var at []int // index of the procedure's first image
 	for i := range d.imageSet {
@@ -130,54 +123,51 @@ func (d *fileDump) chosenImages(visit func(i, n int, x *imageTask) error) error 
 	}
 	for _, r := range d.Tasks {
 		if r.placed {
-			return fmt.Errorf("%s: %s %s: register images have no addresses", d.path, d.name(PartTask), r.text)
+			d.fail(fmt.Errorf("%s: %s %s: register images have no addresses", d.path, d.name(PartTask), r.text))
+			return
 		}
 	}
 	chosen, err := d.chooseTasks(counts)
 	if err != nil {
-		return fmt.Errorf("%s: %w", d.path, err)
+		d.fail(fmt.Errorf("%s: %w", d.path, err))
+		return
 	}
 	for k := range counts {
 		for i := range counts[k].tasks {
-			if chosen[k](i) {
-				if err := visit(i, counts[k].tasks, &d.imageSet[at[k]+i]); err != nil {
-					return err
-				}
+			if chosen[k](i) && d.err == nil {
+				visit(i, counts[k].tasks, &d.imageSet[at[k]+i])
 			}
 		}
 	}
-	return nil
 }
 
-func (d *fileDump) imageDetail() error {
+func (d *fileDump) imageDetail() {
 	defer d.open("task", '[')()
-	return d.chosenImages(func(i, n int, x *imageTask) error {
+	d.chosenImages(func(i, n int, x *imageTask) {
 		if x.task == nil {
-			return fmt.Errorf("%s: %s %d: %w", d.path, d.name(PartTask), i, x.err)
+			d.fail(fmt.Errorf("%s: %s %d: %w", d.path, d.name(PartTask), i, x.err))
+			return
 		}
-		return d.detail(x.procedure, i, n, x.placed(), x.at)
+		d.detail(x.procedure, i, n, x.placed(), x.at)
 	})
 }
 
-func (d *fileDump) rawImages() error {
+func (d *fileDump) rawImages() {
 	for i := range d.imageSet {
-		if err := d.rawImage(i, &d.imageSet[i]); err != nil {
-			return err
-		}
+		d.rawImage(i, &d.imageSet[i])
 	}
-	return nil
 }
 
-func (d *fileDump) rawImage(i int, x *imageTask) error {
+func (d *fileDump) rawImage(i int, x *imageTask) {
 	name := fmt.Sprintf("%d", i)
 	if x.procedure != "" {
 		name += " of procedure " + x.procedure
 	}
-	return d.words(PartTask, name, x.at, x.image)
+	d.words(PartTask, name, x.at, x.image)
 }
 
-func (d *fileDump) rawImageChosen() error {
-	return d.chosenImages(func(i, _ int, x *imageTask) error { return d.rawImage(i, x) })
+func (d *fileDump) rawImageChosen() {
+	d.chosenImages(func(i, _ int, x *imageTask) { d.rawImage(i, x) })
 }
 
 // taskTextParts are the parts of the text form of tasks.
@@ -208,9 +198,10 @@ func (c *printer) taskText(path string, b []byte) error {
 	})
 }
 
-func (d *fileDump) textTasks() error {
+func (d *fileDump) textTasks() {
 	if d.j == nil && !d.any() {
-		return td.WriteText(d.out, d.text10)
+		d.fail(td.WriteText(&d.out, d.text10))
+		return
 	}
-	return d.imageTasks()
+	d.imageTasks()
 }

@@ -60,8 +60,8 @@ func (o *Options) has(part string) bool { return o.All || slices.Contains(o.Part
 // filePart is how one part of a kind of file is printed: decoded, and as words.
 type filePart struct {
 	name  string
-	print func(d *fileDump) error
-	raw   func(d *fileDump) error
+	print func(d *fileDump)
+	raw   func(d *fileDump)
 	// always: it is printed by default.
 	always bool
 }

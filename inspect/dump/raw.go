@@ -14,19 +14,17 @@ const rawLine = 16
 // words prints bytes of the file, or of the named part, from offset off on: offset,
 // little-endian words, the bytes after the last whole word, and the
 // characters. A run of equal lines is one line and a star.
-func (d *fileDump) words(part, name string, off int64, b []byte) error {
+func (d *fileDump) words(part, name string, off int64, b []byte) {
 	if d.j != nil {
 		d.wordsJSON(part, name, off, b)
-		return d.j.Err
+		return
 	}
 	d.part()
 	title := part
 	if name != "" {
 		title += " " + name
 	}
-	if _, err := fmt.Fprintf(d.out, "%s: %#x bytes at %#x\n", node.Printable(title), len(b), off); err != nil {
-		return err
-	}
+	d.printf("%s: %#x bytes at %#x\n", node.Printable(title), len(b), off)
 	var last, text []byte
 	star := false
 	for at := 0; at < len(b); at += rawLine {
@@ -40,11 +38,8 @@ func (d *fileDump) words(part, name string, off int64, b []byte) error {
 		}
 		last, star = line, false
 		text = wordLine(text[:0], off+int64(at), line)
-		if _, err := d.out.Write(text); err != nil {
-			return err
-		}
+		d.out.Write(text)
 	}
-	return nil
 }
 
 // wordLine appends one line of at most rawLine bytes to out.

@@ -28,40 +28,36 @@ func streamHead(records int) *node.Node {
 		td.RecordVersion, td.RecordSize, records, td.RecordSize)
 }
 
-func (d *fileDump) streamHeaders() error { return d.show(streamHead(len(d.stream))) }
+func (d *fileDump) streamHeaders() { d.show(streamHead(len(d.stream))) }
 
-func (d *fileDump) rawStreamHeader() error {
-	return d.words(PartHeaders, "", 0, d.span(0, td.StreamHeader))
+func (d *fileDump) rawStreamHeader() {
+	d.words(PartHeaders, "", 0, d.span(0, td.StreamHeader))
 }
 
-func (d *fileDump) rawStream() error {
+func (d *fileDump) rawStream() {
 	if d.printed {
-		return nil
+		return
 	}
 	d.printed = true
-	return d.words(PartRecords, "", td.StreamHeader, d.span(td.StreamHeader, int64(len(d.b))))
+	d.words(PartRecords, "", td.StreamHeader, d.span(td.StreamHeader, int64(len(d.b))))
 }
 
-func (d *fileDump) streamRecords() error {
+func (d *fileDump) streamRecords() {
 	defer d.list(PartRecords)()
-	return d.recordStream(node.Text(""), d.stream)
+	d.recordStream(node.Text(""), d.stream)
 }
 
 // recordStream prints all records of a stream after its line; of has what each is of.
-func (d *fileDump) recordStream(of *node.Node, rs []td.Record) error {
-	if d.j == nil {
-		if err := streamHead(len(rs)).WriteText(d.out); err != nil {
-			return err
-		}
-	}
-	return d.recordList(of, rs, func(*td.Record) bool { return true })
+func (d *fileDump) recordStream(of *node.Node, rs []td.Record) {
+	d.put(node.Text("").Add(streamHead(len(rs))))
+	d.recordList(of, rs, func(*td.Record) bool { return true })
 }
 
 // hasSlot reports whether a record names a buffer.
 func hasSlot(r *td.Record) bool { return r.Slot != 0 }
 
 // openRecords prints the records that name a buffer: the relocations of a stream.
-func (d *fileDump) openRecords() error {
+func (d *fileDump) openRecords() {
 	defer d.list(PartRelocs)()
 	if d.j == nil {
 		n := 0
@@ -72,16 +68,13 @@ func (d *fileDump) openRecords() error {
 		}
 		d.printf("relocation slots: %d of %d records\n", n, len(d.stream))
 	}
-	return d.recordList(node.Text(""), d.stream, hasSlot)
+	d.recordList(node.Text(""), d.stream, hasSlot)
 }
 
-func (d *fileDump) recordList(of *node.Node, rs []td.Record, wanted func(r *td.Record) bool) error {
+func (d *fileDump) recordList(of *node.Node, rs []td.Record, wanted func(r *td.Record) bool) {
 	for i := range rs {
 		if wanted(&rs[i]) {
-			if err := d.put(node.Object("", of, rs[i].Describe(i))); err != nil {
-				return err
-			}
+			d.put(node.Object("", of, rs[i].Describe(i)))
 		}
 	}
-	return nil
 }

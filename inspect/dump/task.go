@@ -15,7 +15,7 @@ import (
 
 // walk calls visit for each complete task of a procedure. Faults of the chain are reported once. rest has the offset in
 // the task section of the first task that could not be decoded, -1 if there is none, and the number of its words.
-func (d *fileDump) walk(p hwx.Procedure, visit func(i int, t td.Placed) error) (n, rest, words int, err error) {
+func (d *fileDump) walk(p hwx.Procedure, visit func(i int, t td.Placed)) (n, rest, words int) {
 	s := d.hwx
 	tell := func(err error) {
 		if !s.told[p.Program] {
@@ -25,16 +25,16 @@ func (d *fileDump) walk(p hwx.Procedure, visit func(i int, t td.Placed) error) (
 	}
 	codec, err := td.CodecFor(s.f.TaskVersion())
 	if err != nil {
-		return 0, -1, 0, err
+		d.fail(err)
+		return 0, -1, 0
 	}
 	text, off, ok := s.text.Of(p)
 	if !ok {
 		tell(fmt.Errorf("procedure %s: its entry %#x is not in the part of __TEXT,__text that is present, so none "+
 			"of its %d tasks is", node.Printable(p.Name), p.Entry, p.Tasks))
-		return 0, -1, 0, nil
+		return 0, -1, 0
 	}
 	next, size := off, p.FirstWords
-	var stop error
 	walked := codec.WalkChain(text, off, p.FirstWords, func(t td.Placed) error {
 		// A task of two chains would be printed twice, and a loop without end.
 		switch owner := s.owner[t.Off]; owner {
@@ -44,14 +44,14 @@ func (d *fileDump) walk(p hwx.Procedure, visit func(i int, t td.Placed) error) (
 		default:
 			return &sharedTask{t.Off, owner.Name}
 		}
-		stop = visit(n, t.Clone()) // visit may keep it
+		visit(n, t.Clone()) // which may keep it
 		n++
 		to, words, _ := codec.Next(t.Task, t.Off, t.Words())
 		next, size = int(to), words
-		return stop
+		return nil
 	})
-	if stop != nil || walked == nil {
-		return n, -1, 0, stop
+	if walked == nil {
+		return n, -1, 0
 	}
 	at := s.textOff
 	var e *td.FormatError
@@ -64,9 +64,9 @@ func (d *fileDump) walk(p hwx.Procedure, visit func(i int, t td.Placed) error) (
 	}
 	tell(fmt.Errorf("byte %#x: procedure %s: task %d of %d: %w", at, node.Printable(p.Name), n, p.Tasks, walked))
 	if next < 0 || next > len(text) {
-		return n, -1, 0, nil
+		return n, -1, 0
 	}
-	return n, next, codec.SizeAt(text, next, size), nil
+	return n, next, codec.SizeAt(text, next, size)
 }
 
 // sharedTask is a task in the chains of two procedures.
@@ -81,7 +81,7 @@ func (e *sharedTask) Error() string {
 }
 
 // containerTasks prints the tasks of all procedures, with their fields if requested.
-func (d *fileDump) containerTasks() error {
+func (d *fileDump) containerTasks() {
 	s := d.hwx
 	if d.j != nil && s.db != nil && d.Source {
 		putList(d.j, s.db.Lists()[0])
@@ -91,44 +91,38 @@ func (d *fileDump) containerTasks() error {
 		d.title("no procedure is present\n")
 	}
 	for _, p := range s.f.Procedures() {
-		if err := d.containerProcedure(p); err != nil {
-			return err
-		}
+		d.containerProcedure(p)
 	}
-	return nil
 }
 
-func (d *fileDump) containerProcedure(p hwx.Procedure) error {
+func (d *fileDump) containerProcedure(p hwx.Procedure) {
 	s := d.hwx
 	defer d.begin(node.Row("", "procedure {name}: {-tasks} tasks\n{+entry}{+count}", p.Name, p.Tasks, node.Hex(p.Entry),
 		p.Tasks))()
 	if note := noFields(s.f); note != "" {
-		return d.undecodedText(note)
+		d.undecodedText(note)
+		return
 	}
 	end := d.open("tasks", '[')
-	n, rest, words, err := d.walk(p, func(i int, t td.Placed) error { return d.task(i, t, s.textOff+int64(t.Off)) })
+	n, rest, words := d.walk(p, func(i int, t td.Placed) { d.task(i, t, s.textOff+int64(t.Off)) })
 	end()
-	if err != nil || rest < 0 {
-		return err
+	if rest < 0 {
+		return
 	}
 	b := s.f.TextBytes()[rest:] // the words of the first task that does not decode
 	b = b[:min(len(b), 4*max(words, 0))]
 	if d.j != nil {
 		d.j.Put("undecoded", node.Row("", "{+index}{+offset}{+words}{+bytes}", n, rest, words, fmt.Sprintf("%x", b)))
-		return d.j.Err
+		return
 	}
 	d.printf("task %d at %#x, not decoded: %d of %d words are present\n", n, rest, len(b)/4, words)
 	for at := 0; at < len(b); at += rawLine {
-		line := wordLine(nil, s.textOff+int64(rest+at), b[at:min(at+rawLine, len(b))])
-		if _, err := d.out.Write(line); err != nil {
-			return err
-		}
+		d.out.Write(wordLine(nil, s.textOff+int64(rest+at), b[at:min(at+rawLine, len(b))]))
 	}
-	return nil
 }
 
 // undecodedText prints the task section of a target whose tasks have no field table, as words.
-func (d *fileDump) undecodedText(note string) error {
+func (d *fileDump) undecodedText(note string) {
 	b := d.hwx.f.TextBytes()
 	if d.j != nil {
 		d.j.Put("note", note)
@@ -140,21 +134,21 @@ func (d *fileDump) undecodedText(note string) error {
 			d.wordsJSON(PartTasks, hwx.SegText+","+hwx.SectText, d.hwx.textOff, b)
 			d.j.Close()
 		}
-		return d.j.Err
+		return
 	}
 	d.printf("%s; its words:\n", note)
 	if d.printed {
 		d.printf("as above\n")
-		return nil
+		return
 	}
 	d.printed = true
 	d.blank = false
 	defer func() { d.blank = true }()
-	return d.words(hwx.SegText+","+hwx.SectText, "", d.hwx.textOff, b)
+	d.words(hwx.SegText+","+hwx.SectText, "", d.hwx.textOff, b)
 }
 
 // task prints one task: a line, and the fields if requested.
-func (d *fileDump) task(i int, t td.Placed, at int64) error {
+func (d *fileDump) task(i int, t td.Placed, at int64) {
 	s, symbol := t.Summary(), ""
 	n := node.Row("", "task {index} at {offset:#x}{+file_offset}, {words} words: {-summary}{+engine}{+operation}"+
 		"{+shape}{+buffers}\n", i, t.Off, at, t.Words(), s, s.Engine, s.Operation, s.Shape, s.Buffers)
@@ -168,10 +162,10 @@ func (d *fileDump) task(i int, t td.Placed, at int64) error {
 			n.Add(node.Value("fields", values))
 		}
 	}
-	if err := d.put(d.sourced(n, t.Off)); err != nil || d.j != nil || !fields {
-		return err
+	d.put(d.sourced(n, t.Off))
+	if fields && d.j == nil {
+		d.fieldRuns(t, false)
 	}
-	return d.fieldRuns(t, false)
 }
 
 // sourced adds to a task where it came from, with Options.Source.
@@ -195,27 +189,22 @@ func (d *fileDump) sourced(n *node.Node, off int) *node.Node {
 }
 
 // everyField prints the fields of a task, word by word, with place, meaning and source.
-func (d *fileDump) everyField(t td.Placed) error {
+func (d *fileDump) everyField(t td.Placed) {
 	block := (*td.Block)(nil)
 	for r := range t.Readings(true) {
 		if r.At.Block != block {
 			block = r.At.Block
 			d.printf("  %s: %s\n", block.Name, block.Doc)
 		}
-		if _, err := fmt.Fprintf(d.out, "    %s  %s\n%s%s\n", placeOf(&r), fieldColumns(&r, r.Name, cmp.Or(r.Doc, "-")),
-			strings.Repeat(" ", 30), r.Provenance()); err != nil {
-			return err
-		}
+		d.printf("    %s  %s\n%s%s\n", placeOf(&r), fieldColumns(&r, r.Name, cmp.Or(r.Doc, "-")),
+			strings.Repeat(" ", 30), r.Provenance())
 	}
-	return nil
 }
 
 // knownFields prints the fields of a task that are not zero and whose meaning is known, with their place, and how many
 // others there are.
-func (d *fileDump) knownFields(t td.Placed) error {
-	if err := d.fieldRuns(t, true); err != nil {
-		return err
-	}
+func (d *fileDump) knownFields(t td.Placed) {
+	d.fieldRuns(t, true)
 	zero, unknown := 0, 0
 	for r := range t.Readings(true) {
 		switch {
@@ -227,7 +216,6 @@ func (d *fileDump) knownFields(t td.Placed) error {
 	}
 	d.printf("  not listed: %d fields that are zero, %d set fields of unknown meaning; %s lists every field with its "+
 		"source\n", zero, unknown, d.name(optionAllFields))
-	return nil
 }
 
 // understood reports whether the meaning of a field is known. Some fields have only a name, from public register maps.
@@ -251,9 +239,9 @@ type fieldRun struct {
 
 // fieldRuns prints the fields that are not zero, one line per run; with known only those whose meaning is known, each
 // with the place of the first of its run.
-func (d *fileDump) fieldRuns(t td.Placed, known bool) error {
+func (d *fileDump) fieldRuns(t td.Placed, known bool) {
 	var runs []fieldRun
-	flush := func() error {
+	flush := func() {
 		for i := range runs {
 			r := &runs[i]
 			if i == 0 {
@@ -267,13 +255,9 @@ func (d *fileDump) fieldRuns(t td.Placed, known bool) error {
 			if known {
 				place = placeOf(&r.Reading) + "  "
 			}
-			columns := fieldColumns(&r.Reading, td.RunName(r.Row, r.last), doc)
-			if _, err := fmt.Fprintf(d.out, "    %s%s\n", place, columns); err != nil {
-				return err
-			}
+			d.printf("    %s%s\n", place, fieldColumns(&r.Reading, td.RunName(r.Row, r.last), doc))
 		}
 		runs = runs[:0]
-		return nil
 	}
 	open := map[td.Field]int{} // the last run of each array, of the block
 	for r := range t.Readings(false) {
@@ -281,9 +265,7 @@ func (d *fileDump) fieldRuns(t td.Placed, known bool) error {
 			continue
 		}
 		if len(runs) > 0 && runs[0].At.Block != r.At.Block {
-			if err := flush(); err != nil {
-				return err
-			}
+			flush()
 			clear(open)
 		}
 		if r.Array.Len > 0 {
@@ -295,7 +277,7 @@ func (d *fileDump) fieldRuns(t td.Placed, known bool) error {
 		}
 		runs = append(runs, fieldRun{r, r.Row})
 	}
-	return flush()
+	flush()
 }
 
 // registerOf returns the address of a field's register, or the index of the word for the header, which has no
@@ -321,7 +303,7 @@ func fieldNode(r *td.Reading) *node.Node {
 
 // detail prints one task: in text the fields that are set and known or, with AllFields, every field; in JSON every
 // field.
-func (d *fileDump) detail(procedure string, i, count int, t td.Placed, at int64) error {
+func (d *fileDump) detail(procedure string, i, count int, t td.Placed, at int64) {
 	kind := attest.Kind(t.Task, i, count)
 	cases := attest.Cases(t.Codec.Version, kind)
 	s := t.Summary()
@@ -341,16 +323,16 @@ func (d *fileDump) detail(procedure string, i, count int, t td.Placed, at int64)
 		for r := range t.Readings(true) {
 			fields.Add(fieldNode(&r))
 		}
-		return d.put(n.Add(fields))
+		d.put(n.Add(fields))
+		return
 	}
 	d.part()
-	if err := d.put(n); err != nil {
-		return err
-	}
+	d.put(n)
 	if d.AllFields {
-		return d.everyField(t)
+		d.everyField(t)
+		return
 	}
-	return d.knownFields(t)
+	d.knownFields(t)
 }
 
 // maxCases is the number of recorded cases that the text names.

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -179,7 +180,7 @@ func (c *dumpCommand) run(paths []string) (err error) {
 	if !c.what.JSON {
 		var end func() error
 		w, end = c.painted(w, c.terminal, dumpTints)
-		defer func() { err = errors.Join(err, end()) }()
+		defer func() { err = cmp.Or(err, end()) }()
 	}
 	for i, path := range paths {
 		if len(paths) > 1 && !c.what.JSON {
