@@ -3,6 +3,8 @@ package report
 import (
 	"encoding/csv"
 	"io"
+	"iter"
+	"slices"
 	"strconv"
 
 	"github.com/zinc-compiler/zinc/compile"
@@ -19,24 +21,18 @@ const (
 
 // Layer is one line of the per-layer report.
 type Layer struct {
-	Kind      string
-	Function  string
-	Step      int
-	Op, Name  string
-	Unit, Why string
-	Verdict   string // of an operation on the CPU
-	Rule      string
-	Tasks     int
-	MACs      int64
-	Cycles    int64
-	Time      cost.Time // where it runs
-	Bound     string    // "" without an estimate
-	DMABytes  int64
-	L2Peak    int64
-	Weights   int64 // bytes of the constant section, to which all layers add up
-	Padding   int64 // unused bytes among Weights
-	Shared    int64 // further bytes that it reads, counted for an earlier layer
-	Line, Col int32
+	Kind     string
+	Function string
+	// OpReport is the operation. Of other kinds it has the step, the unit and the bytes of constants, to which all
+	// layers add up.
+	compile.OpReport
+	Why      string
+	Verdict  string // of an operation on the CPU
+	Cycles   int64
+	Time     cost.Time // where it runs
+	Bound    string    // "" without an estimate
+	DMABytes int64
+	L2Peak   int64
 }
 
 // Layers lists the operations of a report, function by function and in order, the
@@ -57,20 +53,16 @@ func Layers(r *compile.Report) []Layer {
 					own[t] = d.Estimate.Terms[t]
 				}
 				out = append(out, Layer{
-					Kind: KindDispatch, Function: f.Function, Step: d.Step, Unit: ir.Engine.String(), Why: cause(f, d),
-					Time: own.Total(), Bound: own.Binding().String(),
+					Kind: KindDispatch, Function: f.Function, Why: cause(f, d), Time: own.Total(),
+					Bound:    own.Binding().String(),
+					OpReport: compile.OpReport{Step: d.Step, Unit: ir.Engine.String()},
 				})
 			}
 		}
 		for i := range f.Ops {
 			o := &f.Ops[i]
 			dispatch(o.Step)
-			l := Layer{
-				Kind: KindOp, Function: f.Function, Step: o.Step, Op: o.Op, Name: o.Name, Unit: o.Unit, Why: o.Reason,
-				Rule:  o.Rule,
-				Tasks: o.Tasks, MACs: o.MACs, Weights: o.Weights, Padding: o.Padding, Shared: o.Shared, Line: o.Line,
-				Col: o.Col, Time: o.Time(),
-			}
+			l := Layer{Kind: KindOp, Function: f.Function, OpReport: *o, Why: o.Reason, Time: o.Time()}
 			if o.Refusal != nil {
 				l.Verdict = string(o.Refusal.Verdict)
 			}
@@ -86,12 +78,8 @@ func Layers(r *compile.Report) []Layer {
 		}
 	}
 	if left > 0 {
-		out = append(out, Layer{
-			Kind:    KindPadding,
-			Why:     "alignment, and constants of the format itself",
-			Weights: left,
-			Padding: padding,
-		})
+		out = append(out, Layer{Kind: KindPadding, Why: "alignment, and constants of the format itself",
+			OpReport: compile.OpReport{Weights: left, Padding: padding}})
 	}
 	return out
 }
@@ -106,11 +94,14 @@ func cause(f *compile.Report, d *compile.Dispatch) string {
 	return s
 }
 
-// layerColumns are the columns of the per-layer CSV.
-var layerColumns = []struct {
+// column is a column of a CSV file.
+type column[T any] struct {
 	name string
-	of   func(l *Layer) string
-}{
+	of   func(row *T) string
+}
+
+// layerColumns are the columns of the per-layer CSV.
+var layerColumns = []column[Layer]{
 	{"kind", func(l *Layer) string { return l.Kind }},
 	{"function", func(l *Layer) string { return l.Function }},
 	{"step", func(l *Layer) string { return number(l.Step, l.Kind != KindPadding) }},
@@ -150,28 +141,36 @@ func micros(t cost.Time, known bool) string {
 	return t.String()
 }
 
-func writeLayers(w io.Writer, d *Document) error {
+// writeCSV writes a line with the names of columns, and one for each row.
+func writeCSV[T any](w io.Writer, columns []column[T], rows iter.Seq[*T]) error {
 	c := csv.NewWriter(w)
-	row := make([]string, len(layerColumns))
-	for i, col := range layerColumns {
-		row[i] = col.name
+	cells := make([]string, len(columns))
+	for i, col := range columns {
+		cells[i] = col.name
 	}
-	c.Write(row)
-	for _, l := range Layers(d.Report) {
-		for i, col := range layerColumns {
-			row[i] = col.of(&l)
+	c.Write(cells)
+	for r := range rows {
+		for i, col := range columns {
+			cells[i] = col.of(r)
 		}
-		c.Write(row)
+		c.Write(cells)
 	}
 	c.Flush()
 	return c.Error()
 }
 
+func writeLayers(w io.Writer, d *Document) error {
+	return writeCSV(w, layerColumns, func(yield func(*Layer) bool) {
+		for _, l := range Layers(d.Report) {
+			if !yield(&l) {
+				return
+			}
+		}
+	})
+}
+
 // summaryColumns are the columns of the summary CSV.
-var summaryColumns = []struct {
-	name string
-	of   func(r *compile.Report) string
-}{
+var summaryColumns = []column[compile.Report]{
 	{"function", func(r *compile.Report) string { return r.Function }},
 	{"target", func(r *compile.Report) string { return r.Target }},
 	{"precision", func(r *compile.Report) string { return r.Precision }},
@@ -217,20 +216,5 @@ func term(t cost.Term) func(r *compile.Report) string {
 // writeSummary writes a line for each function and, if there are several, one for all of
 // them. The functions share the constants, so each line counts all of them.
 func writeSummary(w io.Writer, d *Document) error {
-	c := csv.NewWriter(w)
-	row := make([]string, len(summaryColumns))
-	for i, col := range summaryColumns {
-		row[i] = col.name
-	}
-	c.Write(row)
-	list := d.Report.Functions
-	list = append(list[:len(list):len(list)], d.Report)
-	for _, r := range list {
-		for i, col := range summaryColumns {
-			row[i] = col.of(r)
-		}
-		c.Write(row)
-	}
-	c.Flush()
-	return c.Error()
+	return writeCSV(w, summaryColumns, slices.Values(append(slices.Clip(d.Report.Functions), d.Report)))
 }
