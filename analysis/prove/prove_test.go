@@ -67,10 +67,8 @@ func TestVerdicts(t *testing.T) {
 			return g.Op("mul", "x", x, "y", g.Filled(ir.FP16, func(int64) float64 { return by }))
 		})
 	}
-	resized := func() *ir.Program {
-		return program(func(g *irbuild.Graph, x *ir.Value) *ir.Value {
-			return g.Op("upsample_bilinear", "x", x, "scale_factor_height", 2, "scale_factor_width", 2)
-		})
+	floored := func() *ir.Program {
+		return program(func(g *irbuild.Graph, x *ir.Value) *ir.Value { return g.Op("floor_div", "x", x, "y", 4.0) })
 	}
 	for _, c := range []struct {
 		name       string
@@ -88,8 +86,11 @@ func TestVerdicts(t *testing.T) {
 		{name: "a function that is not a polynomial", program: program(
 			func(g *irbuild.Graph, x *ir.Value) *ir.Value { return g.Op("sigmoid", "x", x) }),
 			bytes: prove.Proved, statements: prove.Proved},
-		{name: "a form that only samples compare", program: resized(), bytes: prove.Proved, statements: prove.Checked},
-		{name: "samples beyond the work allowed", program: resized(), options: prove.Options{Work: 1},
+		{name: "weights that are rounded", program: program(func(g *irbuild.Graph, x *ir.Value) *ir.Value {
+			return g.Op("upsample_bilinear", "x", x, "scale_factor_height", 3, "scale_factor_width", 1)
+		}), bytes: prove.Proved, statements: prove.Proved},
+		{name: "a form that only samples compare", program: floored(), bytes: prove.Proved, statements: prove.Checked},
+		{name: "samples beyond the work allowed", program: floored(), options: prove.Options{Work: 1},
 			bytes: prove.Proved, statements: prove.Open, conclusion: prove.ErrNotConcluded, text: "the limit is 1"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

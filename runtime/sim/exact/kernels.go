@@ -60,6 +60,7 @@ func init() {
 		ir.OpLSTM: lstm, ir.OpGRU: gru, ir.OpRNN: rnn, ir.OpQuantize: quantize, ir.OpDequantize: dequantize,
 		ir.OpCond:                      choice,
 		ir.OpScaledDotProductAttention: attention, ir.OpConvTranspose: convTranspose, ir.OpBandPart: bandPart,
+		ir.OpUpsampleBilinear: resize, ir.OpResizeBilinear: resize, ir.OpResize: resize,
 		ir.OpPrelu: prelu, ir.OpGather: gathered, ir.OpThresholdedRelu: with(thresholded, ir.ParamAlpha),
 	}
 }

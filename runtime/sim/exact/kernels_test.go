@@ -40,6 +40,14 @@ func chosen(g *irbuild.Graph, cond, a, b any) *ir.Value {
 	return g.Op("select", "cond", cond, "a", a, "b", b)
 }
 
+// halfway returns rows that x is multiplied by for a mean of neighbours between any two of n elements.
+func halfway(g *irbuild.Graph, n int64) *ir.Value {
+	return g.Filled(ir.FP16, func(k int64) float64 {
+		i, j := k/n, k%n
+		return max(0, 1-math.Abs(float64(i)/2-float64(j)))
+	}, 2*n-1, n)
+}
+
 // definitions has the operations whose kernels have one.
 var definitions = map[*ir.Operation][]definition{
 	ir.OpAbs: {of("abs", func(g *irbuild.Graph, x *ir.Value) *ir.Value {
@@ -61,6 +69,19 @@ var definitions = map[*ir.Operation][]definition{
 	ir.OpMaximum: {of("maximum", func(g *irbuild.Graph, x *ir.Value) *ir.Value {
 		return g.Op("fill_like", "ref_tensor", x, "value", math.Inf(1))
 	}, "y", math.Inf(1))},
+	ir.OpUpsampleBilinear: {of("upsample_bilinear", func(g *irbuild.Graph, x *ir.Value) *ir.Value {
+		quarters := g.Filled(ir.FP16, func(k int64) float64 { // half pixels: elements stay within the axis
+			at := min(max((float64(k/4)+0.5)/2-0.5, 0), 3)
+			return max(0, 1-math.Abs(at-float64(k%4)))
+		}, 8, 4)
+		return binaryOp(g, "matmul", quarters, x)
+	}, "scale_factor_height", 2, "scale_factor_width", 1, "align_corners", false)},
+	ir.OpResizeBilinear: {of("resize_bilinear", func(g *irbuild.Graph, x *ir.Value) *ir.Value {
+		return g.Op("matmul", "x", binaryOp(g, "matmul", halfway(g, 4), x), "y", halfway(g, 6), "transpose_y", true)
+	}, "target_size_height", 7, "target_size_width", 11, "sampling_mode", "STRICT_ALIGN_CORNERS")},
+	ir.OpResize: {of("resize", func(g *irbuild.Graph, x *ir.Value) *ir.Value {
+		return g.Op("matmul", "x", x, "y", halfway(g, 6), "transpose_y", true)
+	}, "shape", []int{11}, "resized_dims", 1, "interpolation_mode", "LINEAR", "sampling_mode", "ALIGN_CORNERS")},
 	ir.OpSquare: {of("square", func(g *irbuild.Graph, x *ir.Value) *ir.Value { return binaryOp(g, "mul", x, x) })},
 	ir.OpRealDiv: {of("real_div", func(g *irbuild.Graph, x *ir.Value) *ir.Value {
 		return binaryOp(g, "mul", x, 4.0)

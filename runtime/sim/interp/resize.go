@@ -22,6 +22,11 @@ type grid struct {
 	nearest bool // take the element at floor(at) instead of a mean of two
 }
 
+// place returns at of the grid within the axis.
+func (g *grid) place(i, in, out int64) float64 {
+	return min(max(g.at(float64(i), float64(in), float64(out)), 0), float64(in-1))
+}
+
 var nearestFloor = grid{func(i, in, out float64) float64 { return math.Floor(i * in / out) }, true}
 
 // grids are the sampling modes.
@@ -101,11 +106,7 @@ func resize(c *call) []Tensor {
 	x := c.numeric(ir.ParamX)
 	want, ok := c.ints(ir.ParamShape)
 	k := c.int(ir.ParamResizedDims, 0)
-	g := c.samplingGrid()
-	if c.choice(ir.ParamInterpolationMode, "LINEAR", "LINEAR", "NEAREST_NEIGHBOR") == "NEAREST_NEIGHBOR" {
-		at := g.at
-		g = grid{func(i, in, out float64) float64 { return math.Floor(at(i, in, out) + 0.5) }, true}
-	}
+	g := c.resizeGrid()
 	n := x.Type.Rank()
 	if c.err == nil && (!ok || k < 0 || k > int64(n) || k > int64(len(want))) {
 		return c.fail("resized_dims is %d, x has shape %s and shape has %d elements", k, ir.ShapeString(x.Type.Shape),
@@ -121,6 +122,40 @@ func resize(c *call) []Tensor {
 		}
 	}
 	return c.resample(x, shape, n-int(k), g)
+}
+
+func (c *call) resizeGrid() grid {
+	g := c.samplingGrid()
+	if c.choice(ir.ParamInterpolationMode, "LINEAR", "LINEAR", "NEAREST_NEIGHBOR") == "NEAREST_NEIGHBOR" {
+		at := g.at
+		g = grid{func(i, in, out float64) float64 { return math.Floor(at(i, in, out) + 0.5) }, true}
+	}
+	return g
+}
+
+// Interpolation returns how many of the last axes an operation resizes by linear interpolation, and the place in an
+// axis of in elements that element i of out elements is read from: between two elements, its fraction is the weight of
+// the higher one. at is nil for other operations, and if the place is known only at run time.
+func Interpolation(op *ir.Op) (axes int, at func(i, in, out int64) float64) {
+	known := true
+	op.Operands(func(p *ir.Param, v *ir.Value) { known = known && (p.Name == ir.ParamX || v.IsConst()) })
+	if !known {
+		return 0, nil
+	}
+	c, n := &call{r: new(run), op: op}, int64(2)
+	var g grid
+	switch op.Def.Operation {
+	case ir.OpUpsampleBilinear:
+		g = c.upsampleGrid()
+	case ir.OpResizeBilinear:
+		g = c.samplingGrid()
+	case ir.OpResize:
+		g, n = c.resizeGrid(), c.int(ir.ParamResizedDims, 0)
+	}
+	if c.err != nil || g.at == nil || g.nearest {
+		return 0, nil
+	}
+	return int(n), g.place
 }
 
 // resample resizes x to another shape of the same rank, one axis after the other from dimension first on. It reads an
@@ -152,7 +187,7 @@ func (c *call) resample(x Tensor, shape []int64, first int, g grid) []Tensor {
 		}
 		c.parallel(prod(now[:d])*int(out), 1+16384/max(1, inner), func(lo, hi int) {
 			for r := lo; r < hi; r++ {
-				p := min(max(g.at(float64(r%int(out)), float64(in), float64(out)), 0), float64(in-1))
+				p := g.place(int64(r)%out, in, out)
 				low := int(p)
 				f := float32(p - float64(low))
 				a := xs[(r/int(out)*int(in)+low)*inner:][:inner]
@@ -184,7 +219,7 @@ func (c *call) resampleNearest(x Tensor, shape []int64, first int, g grid) []Ten
 		for i := range index[d] {
 			index[d][i] = i
 			if d >= first {
-				index[d][i] = int(min(max(g.at(float64(i), float64(in), float64(out)), 0), float64(in-1)))
+				index[d][i] = int(g.place(int64(i), in, out))
 			}
 		}
 	}
