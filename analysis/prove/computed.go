@@ -38,8 +38,8 @@ type computed struct {
 	zeros  int
 }
 
-// maxComputed bounds the elements that are kept: a few hundred megabytes. The tasks of an encoder of speech compute a
-// hundred times as many.
+// maxComputed bounds the elements that are kept: about 100 MB. The tasks of whisper-tiny's encoder compute more than 32
+// times as many.
 const maxComputed = 1 << 22
 
 func newComputed(most int) *computed { return &computed{at: map[field.Elem]int32{}, most: most} }

@@ -79,7 +79,8 @@ func (t Trace) keeper(keep map[*ir.Value]bool) func(op *ir.Op, results []interp.
 	}
 }
 
-// watched is declared with a call of look for every value.
+// watched runs the function as it is, but repaired, and keeps the values in keep. see, if not nil, is called with every
+// value.
 func (b *bench) watched(ctx context.Context, in tensors, keep map[*ir.Value]bool,
 	see func(v *ir.Value, x interp.Tensor)) (tensors, Trace, error) {
 	t := Trace{}
@@ -145,7 +146,7 @@ func (b *bench) upTo(ctx context.Context, in tensors, until *ir.Value) (Trace, e
 	return t, err
 }
 
-// precisely is exact, keeping the values in keep, or all values if keep is nil.
+// precisely runs the function with fp32 instead of fp16, and keeps the values in keep, or all values if keep is nil.
 func (b *bench) precisely(ctx context.Context, in tensors, keep map[*ir.Value]bool, after func(op *ir.Op)) (tensors,
 	Trace, error) {
 	wide := tensors{}

@@ -166,7 +166,7 @@ func (e *env) silent() *env {
 func (e *env) complain(text string) {
 	w, end := e.painted(e.err, isTerminal(e.err), errorTints)
 	io.WriteString(w, text)
-	end() // errors of standard error are nowhere to be told
+	end() // there is nowhere to report an error of standard error
 }
 
 // colors reports whether text gets colors: as --color says, or with auto on a terminal unless NO_COLOR is set.

@@ -327,7 +327,7 @@ func (r *reader[T, R]) group(j int) error {
 	if g.out[axG] > 1 {
 		for _, p := range r.parts {
 			if p != nil {
-				p.pos = (p.pos + 63) &^ 63 // of which the size of a part is a multiple
+				p.pos = (p.pos + 63) &^ 63 // the size of a part is a multiple of 64
 			}
 		}
 	}

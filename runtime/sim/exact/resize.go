@@ -11,11 +11,12 @@ import (
 	"github.com/zinc-compiler/zinc/runtime/sim/interp"
 )
 
-// resize interpolates along one axis after another. A weight is the number of fp16 that it rounds to.
+// resize interpolates along one axis after another, between the elements that the interpreter names. A weight is the
+// number of fp16 that it rounds to.
 func resize(c *call) []Tensor {
 	axes, at := interp.Interpolation(c.op)
 	x, shape := c.need(ir.ParamX), c.op.Results[0].Type.Shape
-	if at == nil || axes > len(shape) || len(shape) != len(x.Type.Shape) {
+	if at == nil || axes > len(shape) || len(shape) != len(x.Type.Shape) || len(x.Elems) == 0 {
 		return nil
 	}
 	elems, now := x.Elems, slices.Clone(x.Type.Shape)
