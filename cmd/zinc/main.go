@@ -6,6 +6,7 @@ import (
 	"os"
 
 	"github.com/zinc-compiler/zinc/cmd/zinc/cli"
+	_ "github.com/zinc-compiler/zinc/internal/hugepages"
 	"github.com/zinc-compiler/zinc/internal/memlimit"
 )
 

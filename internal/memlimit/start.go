@@ -12,10 +12,11 @@ import (
 const (
 	// firstCollection is when it first runs. Most commands on models of a few hundred operations end before it: a third
 	// of their time was collection, which by default begins at 4 MiB.
-	firstCollection = 32
+	firstCollection = 64
 	// minGarbage and maxGarbage are how much is garbage when it runs again: garbagePercent of what is in use between
-	// them, and more than maxGarbage only within a heap of roomyHeap.
-	minGarbage = 16
+	// them, and more than maxGarbage only within a heap of roomyHeap. With less than minGarbage a check of a decoder of
+	// 16 layers takes longer to collect, with more it takes longer to touch memory.
+	minGarbage = 48
 	maxGarbage = 72
 	roomyHeap  = 400
 	// answerGarbage is how much the work between two calls of Rest may leave: several times what an edit of a model of
