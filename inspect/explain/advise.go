@@ -79,8 +79,9 @@ const DefaultWork = 1 << 32
 // Costs in units of work. A processor does about a thousand million units a second. They bound the search the same way
 // on every machine.
 const (
-	workPerOp  = 1 << 17 // to lower and estimate an operation
-	workPerRun = 1 << 3  // to run an operation's multiply-accumulates and elements: simulated, interpreted and bounded
+	workPerEdit = 1 << 8  // to copy an operation and see whether a recipe fits it
+	workPerOp   = 1 << 17 // to lower and estimate an operation
+	workPerRun  = 1 << 3  // to run an operation's multiply-accumulates and elements: simulated, interpreted and bounded
 )
 
 // Advise looks for changes that make p faster. Each was applied to the whole program, which was lowered and estimated
@@ -130,7 +131,8 @@ func Advise(ctx context.Context, p *ir.Program, now *compile.Report, o Options) 
 
 // newAdvisor returns an advisor that has some work left.
 func newAdvisor(ctx context.Context, p *ir.Program, now *compile.Report, o Options, left int64) *advisor {
-	s := &advisor{ctx: ctx, p: p, now: now, o: o, left: left, parts: map[[2]uint64]cost.Time{}}
+	s := &advisor{ctx: ctx, p: p, now: now, o: o, left: left, parts: map[[2]uint64]cost.Time{},
+		ran: map[[2]uint64]error{}}
 	s.refused = refusals(p, now)
 	for _, f := range p.Funcs {
 		s.ops += int64(len(f.Body.Ops))
@@ -146,7 +148,7 @@ func (s *advisor) screened(layer *Screening) (rest []*candidate, err error) {
 	if layer.err != nil || layer.layers == 0 {
 		return list, layer.err
 	}
-	s.left, s.parts = layer.left, layer.parts
+	s.left, s.parts, s.ahead, s.ran = layer.left, layer.parts, layer.ahead, layer.ran
 	for i, c := range list {
 		a := layer.outcomes[i]
 		if a.slower || a.Why == "" && a.Name != "" && a.saves < s.least/cost.Time(layer.layers) {
@@ -202,6 +204,8 @@ type advisor struct {
 	least   cost.Time // that a change must save
 	refused map[where]string
 	parts   map[[2]uint64]cost.Time // what regions save
+	ahead   map[string]*ahead       // what Screening has done already, by recipe
+	ran     map[[2]uint64]error     // what came of running regions
 	// weighed are the changes that are estimated to save time.
 	weighed []*weighed
 	out     Search
@@ -312,14 +316,12 @@ func (s *advisor) weigh(c *candidate, a *Attempt) (*weighed, error) {
 	if c.recipe == nil {
 		return s.options(c, a)
 	}
-	e, err := s.edited(c.recipe, nil)
+	kinds, err := s.kinds(c)
 	if err != nil {
 		return nil, err
 	}
-	a.Places = len(e.sites)
-	kinds, err := kindsOf(c.recipe, e)
-	if err != nil {
-		return nil, err
+	for i := range kinds {
+		a.Places += len(kinds[i].places)
 	}
 	best, err := s.best(c, kinds)
 	if err != nil {
@@ -330,6 +332,18 @@ func (s *advisor) weigh(c *candidate, a *Attempt) (*weighed, error) {
 		return nil, errSlower
 	}
 	return best, nil
+}
+
+// kinds returns what a candidate changes where it fits, errNot if it fits nothing.
+func (s *advisor) kinds(c *candidate) ([]kind, error) {
+	if x := s.ahead[c.recipe.Name]; x != nil {
+		return x.kinds, s.spend(s.ops * workPerEdit)
+	}
+	e, err := s.edited(c.recipe, nil)
+	if err != nil {
+		return nil, err
+	}
+	return kindsOf(c.recipe, e)
 }
 
 // pays reports whether a change saves enough.
@@ -371,6 +385,39 @@ func (s *advisor) best(c *candidate, kinds []kind) (*weighed, error) {
 
 // with estimates the program with a candidate's changes of the given kinds.
 func (s *advisor) with(c *candidate, kinds []kind) (*weighed, error) {
+	x := s.ahead[c.recipe.Name]
+	if x == nil || !slices.EqualFunc(x.keep, kinds, func(a, b kind) bool { return a.signature == b.signature }) {
+		x = s.changed(c, kinds)
+	} else if err := s.spend(s.ops * (workPerEdit + workPerOp)); err != nil {
+		return nil, err
+	}
+	if x.err != nil {
+		return nil, x.err
+	}
+	x.weighed.judge(s.now, x.report)
+	return x.weighed, nil
+}
+
+// ahead is what comes of a recipe.
+type ahead struct {
+	kinds   []kind // all that it changes
+	keep    []kind // those with which the program was estimated
+	weighed *weighed
+	report  *compile.Report // of the changed program
+	err     error
+}
+
+// changed makes a candidate's changes of the given kinds and estimates the program with them.
+func (s *advisor) changed(c *candidate, kinds []kind) *ahead {
+	x := &ahead{keep: kinds}
+	if x.weighed, x.err = s.edit(c, kinds); x.err == nil {
+		x.report, x.err = s.estimate(x.weighed.program, s.o.Compile)
+	}
+	return x
+}
+
+// edit makes a candidate's changes of the given kinds.
+func (s *advisor) edit(c *candidate, kinds []kind) (*weighed, error) {
 	keep := map[where]bool{}
 	for _, k := range kinds {
 		for _, at := range k.places {
@@ -397,7 +444,7 @@ func (s *advisor) with(c *candidate, kinds []kind) (*weighed, error) {
 			w.Op = ""
 		}
 	}
-	return w, s.estimateCost(&w.Advice, e.program, s.o.Compile)
+	return w, nil
 }
 
 // errSlower says why most candidates are not advised.
@@ -426,7 +473,7 @@ func (x *placed) region(r *Recipe) (*region, error) {
 
 // edited applies a recipe to a copy of the program: to all statements that it fits, or to those in keep.
 func (s *advisor) edited(r *Recipe, keep map[where]bool) (*edits, error) {
-	if err := s.spend(s.ops << 8); err != nil {
+	if err := s.spend(s.ops * workPerEdit); err != nil {
 		return nil, err
 	}
 	fits := func(f *ir.Func, op *ir.Op) bool {
@@ -578,9 +625,11 @@ func (s *advisor) options(c *candidate, a *Attempt) (*weighed, error) {
 	if len(adv.Statements) == 0 {
 		return nil, errNot
 	}
-	if err := s.estimateCost(&adv.Advice, s.p, o); err != nil {
+	r, err := s.estimate(s.p, o)
+	if err != nil {
 		return nil, err
 	}
+	adv.judge(s.now, r)
 	a.After = adv.After
 	if !s.pays(&adv.Advice) {
 		return nil, errSlower
@@ -592,20 +641,24 @@ func (s *advisor) options(c *candidate, a *Attempt) (*weighed, error) {
 // the same engine.
 const worth = 1
 
-// estimateCost estimates a changed program.
-func (s *advisor) estimateCost(a *Advice, changed *ir.Program, o compile.Options) error {
+// estimate estimates a changed program.
+func (s *advisor) estimate(changed *ir.Program, o compile.Options) (*compile.Report, error) {
 	if err := s.spend(s.ops * workPerOp); err != nil {
-		return err
+		return nil, err
 	}
 	o.Progress = nil // it takes less than what is reported
 	r, err := estimate(s.ctx, ir.CloneProgram(changed), o)
 	if err != nil {
-		return fmt.Errorf("the changed model does not compile: %w", err)
+		return nil, fmt.Errorf("the changed model does not compile: %w", err)
 	}
-	a.Before, a.After = s.now.CallTime(), r.CallTime()
-	a.Dispatches = [2]int{s.now.Dispatches, r.Dispatches}
-	a.CPUOps = [2]int{s.now.CPUOps, r.CPUOps}
-	return nil
+	return r, nil
+}
+
+// judge compares the model as it is with the changed one.
+func (a *Advice) judge(now, changed *compile.Report) {
+	a.Before, a.After = now.CallTime(), changed.CallTime()
+	a.Dispatches = [2]int{now.Dispatches, changed.Dispatches}
+	a.CPUOps = [2]int{now.CPUOps, changed.CPUOps}
 }
 
 // LongRun is why a change was not run that takes more work than Options.Runs.
@@ -646,7 +699,12 @@ func (s *advisor) run(r *Recipe, e *edits) (why string, err error) {
 				return "", err
 			}
 		}
-		if err := w.run(s.ctx, r, part.programs(s.p), o); err != nil {
+		err, ran := s.ran[k]
+		if !ran {
+			err = w.run(s.ctx, r, part.programs(s.p), o)
+			s.ran[k] = err
+		}
+		if err != nil {
 			return "", err
 		}
 	}

@@ -3,6 +3,7 @@ package explain
 import (
 	"cmp"
 	"context"
+	"maps"
 
 	"github.com/zinc-compiler/zinc/compile"
 	"github.com/zinc-compiler/zinc/compile/cost"
@@ -23,6 +24,8 @@ type Screening struct {
 	outcomes []outcome
 	left     int64                   // work
 	parts    map[[2]uint64]cost.Time // advisor.parts
+	ahead    map[string]*ahead       // advisor.ahead
+	ran      map[[2]uint64]error     // advisor.ran
 	err      error                   // of the context
 }
 
@@ -64,7 +67,7 @@ func (s *Screening) run(ctx context.Context, p *ir.Program) error {
 	}
 	o, left := s.o, cmp.Or(s.o.Work, DefaultWork)
 	for _, f := range p.Funcs {
-		left -= int64(len(f.Body.Ops)) << 8
+		left -= int64(len(f.Body.Ops)) * workPerEdit
 	}
 	if left < 0 {
 		return nil
@@ -75,6 +78,10 @@ func (s *Screening) run(ctx context.Context, p *ir.Program) error {
 		return ctx.Err()
 	}
 	one := newAdvisor(ctx, short, now, o, left)
+	least := now.CallTime() * worth / 100 // of the whole model it is more
+	var group mapfault.Group
+	defer group.Wait()
+	var whole []*wholeModel
 	for _, c := range one.candidates() {
 		tried, weighed := len(one.out.Tried), len(one.weighed)
 		if err := one.try(c); err != nil {
@@ -86,10 +93,57 @@ func (s *Screening) run(ctx context.Context, p *ir.Program) error {
 			x.slower = x.Why == errSlower.Error()
 		}
 		if len(one.weighed) > weighed {
-			x.saves = one.weighed[weighed].Saves()
+			w := one.weighed[weighed]
+			x.saves = w.Saves()
+			if w.edits != nil && len(c.recipe.Rules) == 0 && x.saves*cost.Time(layers) >= least {
+				whole = append(whole, newWholeModel(p, one, w, &group))
+			}
 		}
 		s.outcomes = append(s.outcomes, x)
 	}
+	group.Wait()
 	s.layers, s.left, s.parts = layers, one.left, one.parts
-	return nil
+	s.ahead, s.ran = map[string]*ahead{}, map[[2]uint64]error{}
+	for _, w := range whole {
+		maps.Copy(s.ran, w.ran)
+		if w.ahead != nil {
+			s.ahead[w.recipe] = w.ahead
+		}
+	}
+	return ctx.Err()
+}
+
+// maxAhead limits the operations of a model that is estimated with a change while it is compiled: both take memory.
+const maxAhead = 1 << 13
+
+// wholeModel is the part of the search on the whole model that screening does, for a recipe that pays on one layer.
+// Recipes for what the CPU does wait, since they need the report of the model.
+type wholeModel struct {
+	recipe string
+	ran    map[[2]uint64]error // advisor.ran
+	ahead  *ahead              // nil if there is none
+}
+
+// newWholeModel begins to run what w changes in the one layer of one, and to estimate p with its recipe.
+func newWholeModel(p *ir.Program, one *advisor, w *weighed, group *mapfault.Group) *wholeModel {
+	x := &wholeModel{recipe: w.c.recipe.Name, ran: map[[2]uint64]error{}}
+	layer := *one
+	layer.ran = x.ran
+	group.Go(func() { layer.run(w.c.recipe, w.edits) }) // what comes of it is in ran
+	all := newAdvisor(one.ctx, p, &compile.Report{}, one.o, one.left)
+	all.parts = maps.Clone(one.parts)
+	if all.ops > maxAhead {
+		return x
+	}
+	group.Go(func() {
+		kinds, err := all.kinds(w.c)
+		if err != nil {
+			return
+		}
+		if keep, _, err := all.paying(w.c, kinds); err == nil && len(keep) > 0 {
+			x.ahead = all.changed(w.c, keep)
+			x.ahead.kinds = kinds
+		}
+	})
+	return x
 }
