@@ -196,6 +196,29 @@ func (j *job) do(d []byte) {
 	clear(d[2*j.lanes*j.red:])
 }
 
+// beginning returns a job whose bytes begin with the first n of the job: a short one if its coefficients are fp16
+// numbers side by side, or else the job itself.
+func (j *job) beginning(n int) job {
+	b := *j
+	if j.lanes == 0 || j.lead != nil || j.book != nil || j.scales != nil {
+		return b
+	}
+	column := 2 * j.lanes
+	red := (max(n-2*len(j.bias), 0) + column - 1) / column
+	if red >= j.red {
+		return b
+	}
+	b.red, b.size = red, 2*len(j.bias)+red*column
+	if j.stride == 0 {
+		b.rows = make([]byte, 0, red*column)
+		for r := range j.lanes {
+			at := 2 * j.red * r
+			b.rows = append(b.rows, j.rows[at:at+2*red]...)
+		}
+	}
+	return b
+}
+
 // gather copies lanes fp16 numbers from each of red places in src, stride bytes apart, to dst, one after another.
 func gather(dst, src []byte, lanes, red, stride int) {
 	n := 2 * lanes

@@ -343,12 +343,16 @@ func (s *Section) beginning(c *constant) [sha256.Size]byte {
 	}
 	n := 0
 	for j := range c.piece.jobs {
+		size := j.size
+		if size > beginningBytes-n {
+			j = j.beginning(beginningBytes - n)
+		}
 		if len(s.buf) < j.size {
-			s.buf = make([]byte, max(j.size, beginningBytes))
+			s.buf = make([]byte, max(j.size, 2*beginningBytes))
 		}
 		j.do(s.buf[:j.size])
 		d.Write(s.buf[:min(j.size, beginningBytes-n)])
-		if n += j.size; n >= beginningBytes {
+		if n += size; n >= beginningBytes {
 			break
 		}
 	}
