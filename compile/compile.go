@@ -108,7 +108,6 @@ type driver struct {
 	codec   *td.Codec
 	noCodec error
 	units   []*unit
-	trial   bool            // only the times of tasks are wanted
 	sec     weights.Section // of all functions: equal constants are stored once
 	names   map[string]int  // procedures and ports in use
 	hash    string          // of the container
@@ -129,8 +128,8 @@ type unit struct {
 	rep   *Report
 	// assessed are the assessments of the tasks of procs, for a report of every task.
 	assessed [][]*assessment
-	parts    []cost.Part   // of the operations of rep, where it has estimates
-	times    [][]cost.Time // of the tasks of procs, in a trial
+	parts    []cost.Part // of the operations of rep, where it has estimates
+	known    *segments   // nil if each segment is lowered
 	// shapes are the shapes of its configuration, nil for the default ones.
 	shapes map[string][]int64
 }
@@ -262,6 +261,9 @@ func (d *driver) backend() (err error) {
 		if err = d.lower(); err == nil {
 			desc, err = d.descriptor()
 		}
+		for _, u := range d.units {
+			u.known.forget()
+		}
 		if err == nil && d.exceeds != nil {
 			return errors.Join(d.report(desc), d.exceeds)
 		}
@@ -358,7 +360,8 @@ func (d *driver) passes(j *job) (*unit, error) {
 	if err := CheckSizes(j.program, j.program.Funcs[0]); err != nil {
 		return nil, err
 	}
-	o := d.passOptions()
+	known := d.segments(j.program.Funcs[0])
+	o := d.passOptions(known)
 	o.Func, o.Shapes = j.program.Funcs[0].Name, j.shapes
 	inputs := flexible(j.name, j.program.Funcs[0])
 	s, err := passes.Run(d.ctx, j.program, o)
@@ -367,13 +370,18 @@ func (d *driver) passes(j *job) (*unit, error) {
 	}
 	u := d.unit(j.name, s)
 	u.shapes = j.shapes
+	if d.to == tasks && !known.empty() {
+		u.known = known
+	} else {
+		known.forget()
+	}
 	u.rep.Flexible = inputs
 	u.rep.resolve(s.Func)
 	return u, nil
 }
 
-// passOptions returns the options of the passes, which are the same for every function.
-func (d *driver) passOptions() passes.Options {
+// passOptions returns the options of the passes, which are the same for every function but for what known has.
+func (d *driver) passOptions(known *segments) passes.Options {
 	var memory *passes.Memory
 	if d.o.Memory != nil {
 		memory = d.o.Memory.passes
@@ -388,7 +396,7 @@ func (d *driver) passOptions() passes.Options {
 		CanFuse:       lower.CanFuse,
 		CPUTime:       func(op *ir.Op) int64 { return int64(opwork.CPU(op)) },
 		DispatchTime:  d.dispatchTime,
-		CallTime:      d.callTime(),
+		CallTime:      d.callTime(known),
 		PrintAfter:    d.o.PrintAfter,
 		PrintChanged:  d.o.PrintChanged,
 		Origins:       d.o.Provenance,
@@ -530,7 +538,7 @@ func (d *driver) lower() error {
 				w = d.taskWriter(name, later, seg.Emit)
 				seg.Emit = w.add
 			}
-			p, err := lower.Lower(seg, d.o.Target, &d.sec)
+			p, err := d.procedure(u, seg)
 			if err != nil {
 				return err
 			}

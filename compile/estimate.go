@@ -227,10 +227,7 @@ func (k *assessments) of(t *td.Task, i, n int) *assessment {
 
 // perTask returns what sees each task of the next procedure, nil for nothing.
 func (d *driver) perTask(u *unit) emitFunc {
-	switch {
-	case d.trial:
-		return u.timer()
-	case d.to == tasks || d.sink.Report != nil:
+	if d.to == tasks || d.sink.Report != nil {
 		return u.assessor(d.codec)
 	}
 	return nil

@@ -99,7 +99,7 @@ func (s *Snapshot) Compile(ctx context.Context, o Options, to Sink) error {
 		return err
 	}
 	for _, u := range s.units {
-		o := d.passOptions()
+		o := d.passOptions(d.segments(u.state.Func))
 		o.Shapes = u.shapes
 		if err := passes.Resume(ctx, u.state, o); err != nil {
 			return err

@@ -1,14 +1,82 @@
 package compile
 
 import (
-	"github.com/zinc-compiler/zinc/compile/cost"
+	"crypto/sha256"
+	"sync"
+
 	"github.com/zinc-compiler/zinc/ir"
-	"github.com/zinc-compiler/zinc/lower/td"
+	"github.com/zinc-compiler/zinc/layout/weights"
+	"github.com/zinc-compiler/zinc/lower"
 	"github.com/zinc-compiler/zinc/passes"
 )
 
+// maxKnownOps limits the operations of a function whose segments are remembered: each of its placements takes memory.
+const maxKnownOps = 1 << 14
+
+// segments remembers what segments of the placements of a function were lowered to for an estimate. Placements have
+// many in common, and those of the one that is chosen were lowered when it was tried.
+type segments struct {
+	mu    sync.Mutex
+	known map[[sha256.Size]byte]*knownSegment
+}
+
+// knownSegment is a lowered segment.
+type knownSegment struct {
+	seg      *lower.Segment
+	proc     *lower.Procedure
+	sec      *weights.Section // which has its constants
+	assessed []*assessment
+	bytes    int64 // of its tasks
+}
+
+// segments returns an empty memory for the segments of a function, or nil for one that needs none.
+func (d *driver) segments(f *ir.Func) *segments {
+	if d.to == places || len(f.Body.Ops) > maxKnownOps {
+		return nil
+	}
+	return &segments{known: map[[sha256.Size]byte]*knownSegment{}}
+}
+
+// empty reports whether k, which may be nil, has no segments.
+func (k *segments) empty() bool { return k == nil || len(k.known) == 0 }
+
+// forget makes k empty, which the options of the passes still have.
+func (k *segments) forget() {
+	if k != nil {
+		clear(k.known)
+	}
+}
+
+// procedure lowers a segment, unless an equal one is known and nobody wants its tasks.
+func (d *driver) procedure(u *unit, seg *lower.Segment) (*lower.Procedure, error) {
+	if u.known == nil || d.to != tasks {
+		return lower.Lower(seg, d.o.Target, &d.sec)
+	}
+	k, digest := u.known, seg.Digest()
+	k.mu.Lock()
+	x := k.known[digest]
+	k.mu.Unlock()
+	last := len(u.assessed) - 1
+	if x != nil {
+		u.assessed[last] = x.assessed
+		u.rep.TaskBytes += x.bytes
+		return x.proc.Again(seg, x.seg, &d.sec, x.sec)
+	}
+	before := u.rep.TaskBytes
+	p, err := lower.Lower(seg, d.o.Target, &d.sec)
+	if err != nil || p.Exceeds != nil {
+		return p, err
+	}
+	k.mu.Lock()
+	k.known[digest] = &knownSegment{
+		seg: seg, proc: p, sec: &d.sec, assessed: u.assessed[last], bytes: u.rep.TaskBytes - before,
+	}
+	k.mu.Unlock()
+	return p, nil
+}
+
 // callTime returns what estimates calls for passes.Options, or nil without a codec for the target.
-func (d *driver) callTime() func(s *passes.State) (*passes.CallTime, error) {
+func (d *driver) callTime(known *segments) func(s *passes.State) (*passes.CallTime, error) {
 	if d.codec == nil {
 		return nil
 	}
@@ -19,11 +87,11 @@ func (d *driver) callTime() func(s *passes.State) (*passes.CallTime, error) {
 			to:    tasks,
 			codec: d.codec,
 			names: map[string]int{},
-			trial: true,
 		}
 		t.sec.Workers, t.sec.Endless = d.o.Workers, true
+		t.sec.Track()
 		u := t.unit(s.Func.Name, s)
-		u.rep.Estimate = new(Estimate)
+		u.rep.Estimate, u.known = new(Estimate), known
 		t.units = []*unit{u}
 		if err := t.lower(); err != nil {
 			return nil, err
@@ -35,7 +103,9 @@ func (d *driver) callTime() func(s *passes.State) (*passes.CallTime, error) {
 		ops := map[*ir.Op]int64{}
 		for k, p := range u.procs {
 			for i, info := range p.Infos {
-				ops[info.Op] += int64(u.times[k][i])
+				c := &u.assessed[k][i].cost
+				ops[info.Op] += int64(c.Time)
+				u.rep.Estimate.Terms[c.Bound] += c.Time
 			}
 		}
 		for _, op := range s.Func.Body.Ops {
@@ -47,17 +117,5 @@ func (d *driver) callTime() func(s *passes.State) (*passes.CallTime, error) {
 			}
 		}
 		return &passes.CallTime{Total: int64(u.rep.CallTime()), Ops: ops, Exceeds: t.exceeds != nil}, nil
-	}
-}
-
-// timer returns an emitFunc for the next procedure that keeps only the estimated times of its tasks.
-func (u *unit) timer() emitFunc {
-	k := len(u.times)
-	u.times = append(u.times, nil)
-	return func(t *td.Task, _ []int, _ int) error {
-		c := cost.Estimate(t, u.state.Target)
-		u.times[k] = append(u.times[k], c.Time)
-		u.rep.Estimate.Terms[c.Bound] += c.Time
-		return nil
 	}
 }

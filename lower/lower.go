@@ -230,11 +230,14 @@ func (b *builder) makeDrafts(seg *Segment) error {
 			return &Error{op, r.Name, err}
 		}
 		if err := b.sec.Exceeds(); err != before && b.exceeds == nil {
-			b.exceeds = fmt.Errorf("%s %q: %w", op.Def.Name, op.Name, err)
+			b.exceeds = exceeds(op, err)
 		}
 	}
 	return b.exportViews(seg)
 }
+
+// exceeds returns Procedure.Exceeds.
+func exceeds(op *ir.Op, err error) error { return fmt.Errorf("%s %q: %w", op.Def.Name, op.Name, err) }
 
 // portRegisters assigns every port its buffer-access register, in the order of their names. Compilers of the older form
 // put the outputs before the inputs, as the public driver for their programs binds them, and both in the reverse

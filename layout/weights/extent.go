@@ -61,29 +61,29 @@ func (s *Section) Tracked() bool { return s.tracked }
 
 // Extents returns the constants stored since Track, in the order of their offsets, without gaps if nothing was stored
 // before. They must not be modified.
-func (s *Section) Extents() []Extent { return s.extents }
+func (s *Section) Extents() []Extent {
+	for _, c := range s.stored[len(s.extents):] {
+		s.extents = append(s.extents, c.extent())
+	}
+	return s.extents
+}
 
 // Last returns the offset of the extent that the last call of an Add method stored, or found already stored; only
 // tracked sections know it.
 func (s *Section) Last() int64 { return s.last }
 
-// note records the extent of a constant of n bytes.
-func (s *Section) note(base int64, n int, layout func() []Repeat) error {
-	if !s.tracked {
-		return nil
+// extent returns the extent of a constant of a tracked section.
+func (c *constant) extent() Extent {
+	x := Extent{Offset: c.base, Size: uint32(c.piece.size)}
+	if c.layout == nil {
+		x.Layout = []Repeat{{1, []Run{{Values, x.Size}}}}
+		return x
 	}
-	s.last = base
-	x := Extent{Offset: base, Size: uint32(n)}
-	if layout == nil {
-		x.Layout = []Repeat{{1, []Run{{Values, uint32(n)}}}}
-	} else {
-		x.Layout = layout()
+	x.Layout = c.layout()
+	if got := layoutSize(x.Layout); got != uint64(x.Size) {
+		panic(fmt.Sprintf("weights: the layout of a constant has %d bytes, but the constant has %d", got, x.Size))
 	}
-	if got := layoutSize(x.Layout); got != uint64(n) {
-		return fmt.Errorf("weights: the layout of a constant has %d bytes, but the constant has %d", got, n)
-	}
-	s.extents = append(s.extents, x)
-	return nil
+	return x
 }
 
 func layoutSize(l []Repeat) (n uint64) {

@@ -1,6 +1,7 @@
 package weights
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
@@ -46,7 +47,8 @@ type Section struct {
 	named []*constant
 	// For a tracked section (see Track): the stored extents, and the one added last.
 	tracked bool
-	extents []Extent
+	stored  []*constant
+	extents []Extent // of stored, up to what was asked for
 	last    int64
 	buf     []byte // of the window that is being packed
 }
@@ -60,7 +62,8 @@ type key struct {
 	kind  kind
 }
 
-// constant is a stored constant, its place and, if all is set, the digest of its bytes.
+// constant is a stored constant, its place and, if all is set, the digest of its bytes. Its key has the digest of its
+// beginning.
 type constant struct {
 	piece piece
 	task  int
@@ -68,6 +71,9 @@ type constant struct {
 	base  int64
 	all   bool
 	sum   [sha256.Size]byte
+	key   key
+	// layout describes the bytes, in a tracked section; nil if all are values.
+	layout func() []Repeat
 }
 
 type kind uint8
@@ -218,29 +224,55 @@ func (e *LimitError) Error() string {
 func (s *Section) add(p piece, kd kind, task int, sizes [MaxCores]uint32, layout func() []Repeat,
 	place func(base uint32) Parts) (Parts, error) {
 	c := &constant{piece: p, task: task}
-	k := key{sum: s.beginning(c), size: p.size, sizes: sizes, kind: kd}
-	if old := s.equal(c, k); old != nil {
+	c.key = key{sum: s.beginning(c), size: p.size, sizes: sizes, kind: kd}
+	return s.put(c, layout, place)
+}
+
+// put stores a constant that has its key, unless the section has an equal one.
+func (s *Section) put(c *constant, layout func() []Repeat, place func(base uint32) Parts) (Parts, error) {
+	if old := s.equal(c, c.key); old != nil {
 		s.last = old.base
 		return old.parts, nil
 	}
-	if s.size+int64(p.size) >= limit && s.exceeds == nil {
-		err := &LimitError{Bytes: int64(p.size), Offset: s.size}
+	if s.size+int64(c.piece.size) >= limit && s.exceeds == nil {
+		err := &LimitError{Bytes: int64(c.piece.size), Offset: s.size}
 		if !s.Endless {
 			return Parts{}, err
 		}
 		s.exceeds = err
 	}
 	c.base, c.parts = s.size, place(uint32(s.size))
-	if err := s.note(c.base, p.size, layout); err != nil {
-		return Parts{}, err
+	if s.tracked {
+		c.layout, s.last, s.stored = layout, c.base, append(s.stored, c)
 	}
-	s.pieces = append(s.pieces, p)
-	s.size += int64(p.size)
-	s.remember(c, k)
-	if kd != kindRaw {
+	s.pieces = append(s.pieces, c.piece)
+	s.size += int64(c.piece.size)
+	s.remember(c, c.key)
+	if c.key.kind != kindRaw {
 		s.named = append(s.named, c)
 	}
 	return c.parts, nil
+}
+
+// Take adds the constant that another section has at an offset. Both sections are tracked.
+func (s *Section) Take(from *Section, offset int64) error {
+	i, ok := slices.BinarySearchFunc(from.stored, offset, func(c *constant, at int64) int {
+		return cmp.Compare(c.base, at)
+	})
+	if !ok {
+		return fmt.Errorf("weights: no constant is stored at offset %#x", offset)
+	}
+	c := *from.stored[i]
+	_, err := s.put(&c, c.layout, func(base uint32) Parts {
+		ps, old := c.parts, uint32(c.base)
+		for lane := range ps.Offset {
+			if ps.Live[lane] || c.key.kind == kindRaw && lane == 0 {
+				ps.Offset[lane] += base - old
+			}
+		}
+		return ps
+	})
+	return err
 }
 
 // equal returns the stored constant that is equal to c, or nil. The key has the digest of c's beginning.

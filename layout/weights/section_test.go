@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -258,5 +259,61 @@ func TestEndlessSectionGoesOnBeyondTheLimit(t *testing.T) {
 		if err != nil && i == 3 && err.Error() != endless.Exceeds().Error() {
 			t.Errorf("%v, endless %v", err, endless.Exceeds())
 		}
+	}
+}
+
+// TestTakeIsAdd takes the constants of one section into another, in another order and one of them twice, and compares
+// it with a section to which they were added.
+func TestTakeIsAdd(t *testing.T) {
+	k := &Kernel{Out: 16, In: 32, KH: 1, KW: 1, Groups: 1, W: bytes.Repeat([]byte{1, 2}, 512)}
+	p, err := PlanMatmul(16)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := bytes.Repeat([]byte{3}, 160)
+	adds := []func(s *Section) (uint32, error){
+		func(s *Section) (uint32, error) { return s.AddSurface(10, 16, rows) },
+		func(s *Section) (uint32, error) { ps, err := s.AddSlice(k, p, 0); return ps.Offset[0], err },
+		func(s *Section) (uint32, error) { ps, err := s.AddTable(&Table{}, 4); return ps.Offset[0], err },
+		func(s *Section) (uint32, error) {
+			return s.AddRow(rows[:128], func() []Repeat { return PairLayout(16) })
+		},
+	}
+	var from, taken, added Section
+	for _, s := range []*Section{&from, &taken, &added} {
+		s.Track()
+	}
+	offsets := make([]int64, len(adds))
+	for i, add := range adds {
+		if _, err := add(&from); err != nil {
+			t.Fatal(err)
+		}
+		offsets[i] = from.Last()
+	}
+	for _, i := range []int{2, 0, 3, 0, 1} {
+		if err := taken.Take(&from, offsets[i]); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := adds[i](&added); err != nil || taken.Last() != added.Last() {
+			t.Errorf("constant %d is at %#x, want %#x (%v)", i, taken.Last(), added.Last(), err)
+		}
+	}
+	if !bytes.Equal(taken.bytes(), added.bytes()) || !slices.Equal(taken.Symbols(), added.Symbols()) {
+		t.Error("bytes or symbols differ")
+	}
+	for i, x := range added.Extents() {
+		if got := taken.Extents()[i]; fmt.Sprint(got) != fmt.Sprint(x) {
+			t.Errorf("extent %v, want %v", got, x)
+		}
+	}
+	// What is added later finds what was taken, at its place.
+	for i, add := range adds {
+		got, err := add(&taken)
+		if want, _ := add(&added); err != nil || got != want || taken.Size() != added.Size() {
+			t.Errorf("constant %d again is at %#x, want %#x (%v)", i, got, want, err)
+		}
+	}
+	if err := taken.Take(&from, 1); err == nil {
+		t.Error("a constant is taken that is not stored")
 	}
 }
