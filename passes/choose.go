@@ -128,6 +128,7 @@ type chooser struct {
 	tried []*trial
 	seen  map[string]bool // placements, and the programs that they lead to
 	best  *trial          // of those that were lowered
+	costs *weighing       // nil until it is needed
 }
 
 // maxAtOnce limits the operations of a function whose placements are lowered two at a time: each takes memory as
@@ -278,7 +279,7 @@ func (c *chooser) weighed(base string, times []int64, share nanoseconds) (p plac
 	for i, n := range times {
 		ops[i].Alone.Nanos = n
 	}
-	matters = s.placeByCost(share)
+	matters = c.weighing().placeByCost(share)
 	p = placement{base: base, cut: map[int]*target.Refusal{}}
 	for i, op := range ops {
 		if no := s.Refusals[op]; no != nil && no.Rule == target.RuleCut {
@@ -286,6 +287,13 @@ func (c *chooser) weighed(base string, times []int64, share nanoseconds) (p plac
 		}
 	}
 	return p, matters, nil
+}
+
+func (c *chooser) weighing() *weighing {
+	if c.costs == nil {
+		c.costs = c.s.newWeighing()
+	}
+	return c.costs
 }
 
 // keepPlaces returns a function that undoes what is done to places, refusals and times until it is called.

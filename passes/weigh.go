@@ -40,8 +40,8 @@ func (t nanoseconds) String() string {
 // neighbours on the CPU can then become one call, which may change what other partitions contain, so it begins again
 // until nothing changes. Partitions are weighed independently, so the choices of one round do not depend on each
 // other's order. It reports whether the share matters: whether a partition is worth its dispatch.
-func (s *State) placeByCost(share nanoseconds) (matters bool) {
-	needs, x := newNeeds(s.Func.Body), s.newWeighing()
+func (x *weighing) placeByCost(share nanoseconds) (matters bool) {
+	s, needs := x.s, newNeeds(x.s.Func.Body)
 	for range weighRounds {
 		changed := false
 		partitions := s.splitWide(needs.fewest())
@@ -104,7 +104,7 @@ type stretch struct {
 	engine, cpu nanoseconds
 }
 
-// weighing has what the times of partitions are estimated from.
+// weighing has what the times of partitions of any placement of a state are estimated from.
 type weighing struct {
 	s       *State
 	numbers *ir.Numbering
