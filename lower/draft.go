@@ -4,6 +4,7 @@ import (
 	"errors"
 	"iter"
 	"math"
+	"sync"
 
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/layout/weights"
@@ -173,8 +174,26 @@ const (
 	coefficients
 )
 
+// drafts are those of procedures that are done.
+var drafts = sync.Pool{New: func() any { return new(draft) }}
+
 // newDraft returns a draft whose window is one element.
-func newDraft() *draft { return &draft{window: window{kw: 1, kh: 1, sx: 1, sy: 1, ox: 1}} }
+func newDraft() *draft {
+	d := drafts.Get().(*draft)
+	*d = draft{window: window{kw: 1, kh: 1, sx: 1, sy: 1, ox: 1}}
+	return d
+}
+
+// maxReused limits the drafts of a procedure that are kept until it is done, 900 bytes each.
+const maxReused = 1 << 13
+
+// reuse gives the drafts of a procedure that is done to later ones.
+func reuse(done []*draft) {
+	for _, d := range done {
+		*d = draft{} // what it points to is free
+		drafts.Put(d)
+	}
+}
 
 // planar returns planar work of a kind, with factors of one and no addends.
 func planar(kind td.PlanarWork) *draft {

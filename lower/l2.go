@@ -11,6 +11,10 @@ import (
 type resident struct {
 	bufs []*buffer // one, or those that follow each other in one place
 	uses []use
+	room struct { // of most, which are written once and read once or twice
+		buf  [1]*buffer
+		uses [2]use
+	}
 	def  int // first task that touches it
 	last int // last task that touches it
 	// after is the number of tasks after the last during which it is needed: a task that overlaps its last reader
@@ -43,8 +47,8 @@ func (c *schedule) keepInL2() {
 		}
 		r := byBuf[buf]
 		if r == nil {
-			// Most are written once and read once or twice.
-			r = &resident{bufs: []*buffer{buf}, def: buf.def, last: buf.last, uses: make([]use, 0, 2)}
+			r = &resident{def: buf.def, last: buf.last}
+			r.bufs, r.uses = append(r.room.buf[:0], buf), r.room.uses[:0]
 			byBuf[buf] = r
 			cand = append(cand, r)
 		}

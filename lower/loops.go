@@ -22,8 +22,10 @@ type nest struct {
 func newNest(surfs ...*view) (*nest, error) {
 	dst := surfs[len(surfs)-1]
 	rank := len(dst.dims)
-	n := &nest{w: dst.w(), surfs: surfs, dims: append([]int64(nil), dst.dims[:rank-1]...)}
-	for _, s := range surfs {
+	n := emptyNest(len(surfs), rank-1)
+	n.w, n.surfs = dst.w(), surfs
+	copy(n.dims, dst.dims)
+	for k, s := range surfs {
 		if len(s.dims) > rank {
 			r := s.reshape(dst.dims)
 			if r == nil {
@@ -32,7 +34,7 @@ func newNest(surfs ...*view) (*nest, error) {
 			s = r
 		}
 		s = s.withLeadingOnes(rank)
-		st := make([]int64, rank-1)
+		st := n.stride[k]
 		for i := range st {
 			switch {
 			case s.dims[i] == n.dims[i] && n.dims[i] != 1:
@@ -44,11 +46,26 @@ func newNest(surfs ...*view) (*nest, error) {
 		if s.w() != n.w && s.w() != 1 {
 			return nil, fmt.Errorf("operand of shape %v does not broadcast to %v", s.dims, dst.dims)
 		}
-		n.stride = append(n.stride, st)
-		n.off = append(n.off, s.off)
-		n.broadcast = append(n.broadcast, s.w() != n.w)
+		n.off[k], n.broadcast[k] = s.off, s.w() != n.w
 	}
 	return n, nil
+}
+
+// emptyNest returns loops over a number of tensors, whose extents, strides and offsets are 0 and in one slice.
+func emptyNest(tensors, loops int) *nest {
+	ints := make([]int64, (tensors+1)*loops+tensors)
+	take := func(n int) []int64 {
+		part := ints[:n:n]
+		ints = ints[n:]
+		return part
+	}
+	n := &nest{
+		dims: take(loops), off: take(tensors), stride: make([][]int64, tensors), broadcast: make([]bool, tensors),
+	}
+	for k := range n.stride {
+		n.stride[k] = take(loops)
+	}
+	return n
 }
 
 // drop removes loops of one iteration.
@@ -84,14 +101,15 @@ func (n *nest) merge() {
 
 // clone returns an independent copy.
 func (n *nest) clone() *nest {
-	c := *n
-	c.dims = append([]int64(nil), n.dims...)
-	c.off = append([]int64(nil), n.off...)
-	c.stride = make([][]int64, len(n.stride))
+	c := emptyNest(len(n.surfs), len(n.dims))
+	c.w, c.surfs = n.w, n.surfs
+	copy(c.dims, n.dims)
+	copy(c.off, n.off)
+	copy(c.broadcast, n.broadcast)
 	for k, st := range n.stride {
-		c.stride[k] = append([]int64(nil), st...)
+		copy(c.stride[k], st)
 	}
-	return &c
+	return c
 }
 
 // window narrows loop i to count iterations from first.

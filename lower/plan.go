@@ -79,8 +79,11 @@ func (b *builder) procedure(seg *Segment) (*Procedure, error) {
 	}
 	b.vals = nil
 	var last [2]td.Task // unless tasks are kept: Emit may read a task until the next one is emitted
+	once := seg.Keep || len(b.drafts) > maxReused
 	for i, d := range b.drafts {
-		b.drafts[i] = nil
+		if once {
+			b.drafts[i] = nil
+		}
 		t := &last[i%2]
 		if seg.Keep {
 			t = td.New()
@@ -99,6 +102,9 @@ func (b *builder) procedure(seg *Segment) (*Procedure, error) {
 		if seg.Keep {
 			p.Tasks = append(p.Tasks, t)
 		}
+	}
+	if !once {
+		reuse(b.drafts)
 	}
 	return p, nil
 }

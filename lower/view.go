@@ -139,9 +139,11 @@ func (s *view) slice(i int, begin, n, step int64) *view {
 }
 
 func (s *view) clone() *view {
-	v := *s
-	v.dims = append([]int64(nil), s.dims...)
-	v.stride = append([]int64(nil), s.stride...)
+	v, n := *s, len(s.dims)
+	extents := make([]int64, 2*n)
+	v.dims, v.stride = extents[:n:n], extents[n:]
+	copy(v.dims, s.dims)
+	copy(v.stride, s.stride)
 	return &v
 }
 
