@@ -118,6 +118,17 @@ func (c *Codec) lay() {
 		c.words = max(c.words, b.first+b.Words)
 	}
 	c.fields, c.bits = make([][]Field, c.words), make([]uint32, c.words)
+	c.placed = make([]placed, 0, len(table))
+	in := make([]int, c.words) // fields of each word
+	for f := range table {
+		if p := table[f].Place(c); p.Block != nil {
+			in[p.Block.first+p.Word]++
+		}
+	}
+	all := make([]Field, len(table))
+	for w, n := range in {
+		c.fields[w], all = all[:0:n], all[n:]
+	}
 	for f := range table {
 		if p := table[f].Place(c); p.Block == nil {
 			if !slices.Contains(c.derived, Field(f)) && c.impliedValue(Field(f)) == 0 {
