@@ -380,7 +380,7 @@ func (d *driver) passes(j *job) (*unit, error) {
 	return u, nil
 }
 
-// passOptions returns the options of the passes, which are the same for every function but for what known has.
+// passOptions returns the options of the passes, which are the same for every function except for known.
 func (d *driver) passOptions(known *segments) passes.Options {
 	var memory *passes.Memory
 	if d.o.Memory != nil {

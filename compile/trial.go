@@ -40,7 +40,7 @@ func (d *driver) segments(f *ir.Func) *segments {
 // empty reports whether k, which may be nil, has no segments.
 func (k *segments) empty() bool { return k == nil || len(k.known) == 0 }
 
-// forget makes k empty, which the options of the passes still have.
+// forget releases the segments of k, which may be nil. The options of the passes keep k as long as the state exists.
 func (k *segments) forget() {
 	if k != nil {
 		clear(k.known)

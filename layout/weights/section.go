@@ -45,10 +45,11 @@ type Section struct {
 	seen    map[key]*constant // by the digest of all bytes, of those that have one
 	// named lists the constants with tiles, in order of first appearance.
 	named []*constant
-	// For a tracked section (see Track): the stored extents, and the one added last.
+	// For a tracked section (see Track): the stored constants, the extents of the first of them (see Extents), and the
+	// offset of the one added last.
 	tracked bool
 	stored  []*constant
-	extents []Extent // of stored, up to what was asked for
+	extents []Extent
 	last    int64
 	buf     []byte // of the window that is being packed
 }
