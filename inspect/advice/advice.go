@@ -72,5 +72,8 @@ func why(a *explain.Advice) string {
 	if n := a.CPUOps[0] - a.CPUOps[1]; n > 0 {
 		return fmt.Sprintf("%s fewer on the CPU", diag.Count(n, "operation", "operations"))
 	}
+	if a.Retrain != "" {
+		return "fewer or cheaper steps, with other results"
+	}
 	return "the same results in fewer or cheaper steps"
 }
